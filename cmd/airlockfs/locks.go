@@ -1,0 +1,75 @@
+package main
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/airlockfs/airlockfs/cmd/airlockfs/show"
+	"github.com/airlockfs/airlockfs/fusefs/report"
+)
+
+func newLocksCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "locks [MOUNTPOINT]",
+		Short: "list the advisory locks, held and waited for",
+		Long: `List the locks on files of the mount in the columns of lslocks(8), with their true
+owners: lslocks itself shows the daemon. A mode with a * is waited for.`,
+		Args: orHere(takes(1, "airlockfs locks MOUNTPOINT")),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs: one JSON object")
+	cmd.ValidArgsFunction = completeMountpoints
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		args = hereIfNone(args)
+		m, err := findMount(args[0])
+		if err != nil {
+			return err
+		}
+		l, err := m.locks()
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return show.JSON(cmd.OutOrStdout(), l)
+		}
+		return printLocks(cmd.OutOrStdout(), l.Locks, func(path string) string { return sizeBelow(m.root, path) })
+	}
+	return cmd
+}
+
+func printLocks(out io.Writer, locks []report.Lock, size func(path string) string) error {
+	rows := [][]string{{"COMMAND", "PID", "TYPE", "SIZE", "MODE", "M", "START", "END", "PATH"}}
+	for _, l := range locks {
+		rows = append(rows, []string{show.Name(l.Program), strconv.Itoa(l.PID), l.Kind, size(l.Path), lockMode(l), "0",
+			strconv.FormatUint(l.Start, 10), lockEnd(l.End), show.Name(l.Path)})
+	}
+	return show.Rows(out, rows)
+}
+
+func lockMode(l report.Lock) string {
+	if l.Blocked {
+		return l.Mode + "*"
+	}
+	return l.Mode
+}
+
+func lockEnd(end uint64) string {
+	if end >= math.MaxInt64 {
+		return "EOF"
+	}
+	return strconv.FormatUint(end, 10)
+}
+
+// sizeBelow is the size of what the caller sees under the name.
+func sizeBelow(root, path string) string {
+	info, err := os.Lstat(filepath.Join(root, path))
+	if err != nil {
+		return "-"
+	}
+	return strconv.FormatInt(info.Size(), 10)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/airlockfs/airlockfs/backing"
+)
+
+// olderOne is a version that was written over and is kept for a time (docs/format.md, "replaced").
+type olderOne struct {
+	Until time.Time `json:"until"`
+	Bytes string    `json:"bytes"` // an absolute path
+}
+
+// olderVersions finds those of a name. Only who may look into the control folder finds any: root, or who mounted.
+func olderVersions(m livingMount) []olderOne {
+	found := []olderOne{}
+	root, err := findBacking(m.root)
+	if err != nil {
+		return found
+	}
+	defer root.close()
+	control := filepath.Join(root.path, backing.Control)
+	places, _ := os.ReadDir(filepath.Join(control, "replaced")) // none, or not for this user
+	for _, p := range places {
+		until, folder, ok := replacedPlace(control, p.Name())
+		if !ok || path.Clean(folder) != path.Dir(m.path) {
+			continue
+		}
+		name := filepath.Join("replaced", p.Name(), path.Base(m.path))
+		if _, err := os.Lstat(filepath.Join(control, name)); err == nil {
+			found = append(found, olderOne{until, filepath.Join(root.name, backing.Control, name)})
+		}
+	}
+	slices.SortFunc(found, func(a, b olderOne) int { return a.Until.Compare(b.Until) })
+	return found
+}
+
+// replacedPlace reads UNTIL~KEY, and the folder's path by its key.
+func replacedPlace(control, place string) (until time.Time, folder string, ok bool) {
+	nanoseconds, key, _ := strings.Cut(place, "~")
+	n, err := strconv.ParseInt(nanoseconds, 10, 64)
+	if err != nil {
+		return until, "", false
+	}
+	if key != "0" { // the root
+		folder, err = os.Readlink(filepath.Join(control, "folders", key))
+	}
+	return time.Unix(0, n), folder, err == nil
+}

@@ -1,0 +1,174 @@
+package fusefs
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/airlockfs/airlockfs/protocol"
+)
+
+// lockWait is a lock request that waits.
+type lockWait struct {
+	granted chan struct{}
+	node    *node
+	uid     uint32
+}
+
+// lockRequest is what the kernel asks about a lock, in the protocol's terms.
+type lockRequest struct {
+	handle uint64
+	uid    uint32
+	lock   protocol.Lock
+	unlock bool
+}
+
+// lockedNode is the inode a lock request is about. A file that is locked before its first byte was made for that.
+func (d *desk) lockedNodeLocked(h *handle, r *lockRequest) (*node, error) {
+	n := h.node
+	if r.unlock || n.bytes.item.State != protocol.Staged || !n.bytes.item.Empty {
+		return n, nil
+	}
+	if err := d.aboutItemLocked(n, d.call(protocol.OpLock, h.party)); err != nil {
+		return nil, err
+	}
+	if n.bytes.item.State == protocol.Public {
+		for _, o := range n.bytes.handles {
+			o.become(inPlaceHandle)
+		}
+	}
+	return n, nil
+}
+
+// testLock is F_GETLK: the first lock that is in the way.
+func (d *desk) testLock(r lockRequest) (protocol.Lock, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, err := d.handleLocked(r.handle)
+	if err != nil {
+		return protocol.Lock{}, false, err
+	}
+	l, met := h.node.bytes.locks.Test(r.lock)
+	return l, met, nil
+}
+
+// setLock takes or gives back a lock without waiting.
+func (d *desk) setLock(r lockRequest) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := d.tryLockLocked(r)
+	return err
+}
+
+func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
+	h, err := d.handleLocked(r.handle)
+	if err != nil {
+		return nil, err
+	}
+	if h.fenced.Load() && !r.unlock {
+		return nil, d.refuseHandleLocked(h, "lock", &protocol.Refusal{Reason: protocol.Fenced})
+	}
+	n, err := d.lockedNodeLocked(h, &r)
+	if err != nil {
+		return nil, err
+	}
+	if r.unlock {
+		d.wakeLocked(n.bytes.locks.Release(r.lock))
+		return n, nil
+	}
+	if err = d.lockRoomLocked(n, r.uid); err != nil {
+		return nil, err
+	}
+	_, granted, ok := n.bytes.locks.Acquire(r.lock)
+	d.wakeLocked(granted)
+	if !ok {
+		return n, syscall.EAGAIN
+	}
+	return n, nil
+}
+
+// waitLock takes a lock, waiting in line for it. The wait ends early, with EINTR, only when the caller is interrupted:
+// the kernel would hand any other use of EINTR on to the program as an error it has no name for.
+func (d *desk) waitLock(cancel <-chan struct{}, r lockRequest) error {
+	d.mu.Lock()
+	n, err := d.tryLockLocked(r)
+	if err != syscall.EAGAIN {
+		d.mu.Unlock()
+		return err
+	}
+	if err = d.waitRoomLocked(r.uid); err != nil {
+		d.mu.Unlock()
+		return err
+	}
+	w, granted := n.bytes.locks.Wait(r.lock)
+	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
+	d.waits[w] = wait
+	d.wakeLocked(granted)
+	if protocol.Deadlock(r.lock, d.blockedByLocked) {
+		delete(d.waits, w)
+		d.wakeLocked(n.bytes.locks.Cancel(w))
+		d.mu.Unlock()
+		return syscall.EDEADLK
+	}
+	d.mu.Unlock()
+	select {
+	case <-wait.granted:
+		return nil
+	case <-cancel:
+		return d.stopWaiting(w, wait)
+	}
+}
+
+// stopWaiting leaves the line, unless the lock was granted in the same moment: then it is given back.
+func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-wait.granted:
+		return nil
+	default:
+	}
+	delete(d.waits, w)
+	d.wakeLocked(wait.node.bytes.locks.Cancel(w))
+	d.tidyLocked(wait.node)
+	return syscall.EINTR
+}
+
+// wakeLocked tells those whose turn has come.
+func (d *desk) wakeLocked(granted []*protocol.Waiter) {
+	for _, w := range granted {
+		if wait := d.waits[w]; wait != nil {
+			close(wait.granted)
+			delete(d.waits, w)
+		}
+	}
+}
+
+// blockedByLocked answers whom an owner waits for, over all inodes.
+func (d *desk) blockedByLocked(owner uint64) []uint64 {
+	var by []uint64
+	seen := map[*node]struct{}{}
+	for _, wait := range d.waits {
+		if _, again := seen[wait.node]; !again {
+			seen[wait.node] = struct{}{}
+			by = append(by, wait.node.bytes.locks.BlockedBy(owner)...)
+		}
+	}
+	return by
+}
+
+// lockKind: flock requests are marked. The owner id of an open file (flock, OFD) is not that of a process (POSIX): a
+// POSIX owner is the one FLUSH names, so what a process locked by both kinds is told apart there.
+func lockKind(flags uint32) protocol.LockKind {
+	if flags&1 != 0 { // FUSE_LK_FLOCK
+		return protocol.Flock
+	}
+	return protocol.Posix
+}
+
+func lockMode(typ uint32) protocol.LockMode {
+	if typ == unix.F_WRLCK {
+		return protocol.WriteLock
+	}
+	return protocol.ReadLock
+}
