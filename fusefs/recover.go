@@ -278,6 +278,7 @@ func (d *desk) readReplacedLocked() error {
 			return nil
 		}
 		folder := replacedArea + "/" + e.Name
+		defer d.Store.Forget(folder) // nobody uses it before it goes
 		return d.Store.List(folder, func(e backing.Entry) error {
 			r := retained{at: backing.Object{Folder: folder, Name: e.Name}, until: d.within(until, d.KeepReplaced)}
 			still, err := d.stillPublicLocked(r.at, d.keys[key])

@@ -12,6 +12,7 @@ type vitals struct {
 	daemons          int
 	mostRSS, mostFDs int // of all daemons: kilobytes, descriptors
 	rss, fds         []int
+	plain            int // descriptors that are not of folders, at the last look
 }
 
 // begin: another daemon serves now.
@@ -35,13 +36,19 @@ func (v *vitals) look(d *daemon) {
 	rss, _ := strconv.Atoi(strings.Fields(text)[0])
 	v.rss, v.fds = append(v.rss, rss), append(v.fds, len(fds))
 	v.mostRSS, v.mostFDs = max(v.mostRSS, rss), max(v.mostFDs, len(fds))
+	v.plain = 0
+	for _, fd := range fds {
+		if st, err := os.Stat(proc + "fd/" + fd.Name()); err == nil && !st.IsDir() {
+			v.plain++
+		}
+	}
 }
 
 // The bounds: memory in kilobytes, and descriptors of a daemon that nobody uses any more, beside one for each item that is
-// kept.
+// kept. Those of folders do not count: they are a cache, whose bound package backing has.
 const (
 	boundRSS  = 300 << 10
-	boundIdle = 150
+	boundIdle = 100
 )
 
 // complaint says what was too much, "" if nothing was, for a mount that keeps so many items.
@@ -49,8 +56,8 @@ func (v *vitals) complaint(items int) string {
 	if v.mostRSS > boundRSS {
 		return fmt.Sprintf("a daemon took %d MB", v.mostRSS>>10)
 	}
-	if n := len(v.fds); n > 0 && v.fds[n-1] > boundIdle+items {
-		return fmt.Sprintf("the daemon has %d descriptors open, and nobody uses it; it keeps %d items", v.fds[n-1], items)
+	if v.plain > boundIdle+items {
+		return fmt.Sprintf("the daemon has %d descriptors open that are not folders, and nobody uses it; it keeps %d items", v.plain, items)
 	}
 	return ""
 }
@@ -60,6 +67,6 @@ func (v *vitals) String() string {
 		return "no daemon"
 	}
 	last := len(v.rss) - 1
-	return fmt.Sprintf("%d daemons, at most %d MB and %d descriptors; the last one, in %d s: %d → %d MB, %d → %d descriptors at the end",
-		v.daemons, v.mostRSS>>10, v.mostFDs, last, v.rss[0]>>10, v.rss[last]>>10, v.fds[0], v.fds[last])
+	return fmt.Sprintf("%d daemons, at most %d MB and %d descriptors; the last one, in %d s: %d → %d MB, %d → %d descriptors at the end, %d of them not folders",
+		v.daemons, v.mostRSS>>10, v.mostFDs, last, v.rss[0]>>10, v.rss[last]>>10, v.fds[0], v.fds[last], v.plain)
 }
