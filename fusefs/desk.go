@@ -132,7 +132,7 @@ type call struct {
 
 // call is something a party does, now.
 func (d *desk) call(op protocol.Op, p *protocol.Party) *call {
-	c := &call{Event: protocol.Event{Op: op, At: d.Now(), By: p}}
+	c := &call{Event: protocol.Event{Op: op, At: d.Now(), By: p, NotClean: d.UnknownFails}}
 	if p != nil {
 		role := d.role(p)
 		c.Observer = role == protocol.RoleObserver || d.readOnly

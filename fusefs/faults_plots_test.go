@@ -228,6 +228,8 @@ func unfinished(s *site) {
 	s.must(s.program("producer").put("in/f", "whole"), s.program("producer").put("in/closed.tmp", "whole"))
 	f, st = s.program("producer").open("in/open", writeNew)
 	s.must(st, f.write("who"))
+	s.put("in/twice", "old")
+	s.put("in/twice", "whole")
 	s.put("in/moved", "whole")
 	s.must(s.program("mover").rename("in/moved", "in/moved.tmp", 0))
 }

@@ -21,9 +21,10 @@ import (
 // faults are what a disk may answer to any call.
 var faults = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENAMETOOLONG, syscall.ENOMEM}
 
-// outage is when the disk fails: at the n-th call of a plot, or from then on until its end.
+// outage is when the disk fails: at the n-th call of a plot, at that and the next one, or from then on until its end.
 type outage struct {
 	n     int
+	twice bool
 	lasts bool
 	errno syscall.Errno
 
@@ -33,7 +34,11 @@ type outage struct {
 
 func (o *outage) before(c backing.Call) error {
 	n := int(o.asked.Add(1))
-	if n < o.n || n > o.n && !o.lasts || o.n == 0 {
+	last := o.n
+	if o.twice {
+		last++
+	}
+	if n < o.n || n > last && !o.lasts || o.n == 0 {
 		return nil
 	}
 	o.first.CompareAndSwap(nil, &c)
@@ -42,8 +47,11 @@ func (o *outage) before(c backing.Call) error {
 
 func (o *outage) String() string {
 	when := "at call"
-	if o.lasts {
+	switch {
+	case o.lasts:
 		when = "from call"
+	case o.twice:
+		when = "twice, at call"
 	}
 	if c := o.first.Load(); c != nil {
 		return fmt.Sprintf("%s %s %d, %s", o.errno, when, o.n, c)
@@ -51,7 +59,7 @@ func (o *outage) String() string {
 	return fmt.Sprintf("%s %s %d", o.errno, when, o.n)
 }
 
-// Each plot, with the disk failing at its first call, at its second one, … until it makes no more: once, and from then on.
+// Each plot, with the disk failing at its first call, at its second one, … until it makes no more: once, twice, and from then on.
 // The errnos take turns. AIRLOCKFS_FAULTS=all has each at each call, AIRLOCKFS_FAULTS=N has one at each N-th call. What is
 // true then: see judge.
 func TestI4_ADiskThatFailsAtAnyCallLeavesNothingHalfDone(t *testing.T) {
@@ -88,11 +96,11 @@ func outages(calls int) (all []*outage) {
 	}
 	for n := 1; n <= calls; n += step {
 		if which != "all" {
-			all = append(all, &outage{n: n, lasts: n%3 == 0, errno: faults[n%len(faults)]})
+			all = append(all, &outage{n: n, twice: n%3 == 1, lasts: n%3 == 0, errno: faults[n%len(faults)]})
 			continue
 		}
 		for _, errno := range faults {
-			all = append(all, &outage{n: n, errno: errno}, &outage{n: n, errno: errno, lasts: true})
+			all = append(all, &outage{n: n, errno: errno}, &outage{n: n, errno: errno, twice: true}, &outage{n: n, errno: errno, lasts: true})
 		}
 	}
 	return all
@@ -131,6 +139,11 @@ func (sc *plot) play(t *testing.T, o *outage) (disk []string, st fuse.Status, s 
 // before, or all of what is there after; what is neither is in quarantine, or kept for who comes back for it, and is the
 // beginning of something that was written. Nothing is lost.
 func judge(t *testing.T, sc *plot, o *outage, before, after, found []string, st fuse.Status) {
+	for _, line := range only(before, "replaced ") {
+		if slices.Contains(after, line) {
+			assert.Contains(t, found, line, "%s: a version that was kept is lost", o)
+		}
+	}
 	if st == fuse.OK {
 		assert.Equal(t, kept(after, found), found, "%s: nothing failed", o)
 		return

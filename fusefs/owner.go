@@ -123,9 +123,6 @@ func (d *desk) bequeathItemLocked(n *node, end protocol.End) {
 	c := d.call(protocol.OpEnded, nil)
 	c.By = d.Callers.Party(end.Party)
 	c.Verdict, c.Heir = end.Verdict, d.rightfulLocked(n, end.Heir)
-	if i := &n.bytes.item; c.Verdict.Kind == protocol.Unknown && d.UnknownFails && i.State != protocol.Claimed {
-		c.Verdict.Kind = protocol.Failed
-	}
 	c.Writer = d.livingWriterLocked(n)
 	d.settleLocked(n, c)
 	if n.bytes.item.Owner == end.Party {

@@ -256,6 +256,7 @@ func (d *desk) reviveLocked(r *relic) error {
 		return nil // so has looking at its home
 	}
 	c := d.call(protocol.OpEnded, nil)
+	c.Verdict.Kind = protocol.Unknown
 	dec := protocol.Recover(d.world(f, home), i, r.closed, &c.Event)
 	if r.homeless {
 		dec = protocol.Homeless(i, &c.Event)
@@ -282,16 +283,22 @@ func (d *desk) readReplacedLocked() error {
 		return d.Store.List(folder, func(e backing.Entry) error {
 			r := retained{at: backing.Object{Folder: folder, Name: e.Name}, until: d.within(until, d.KeepReplaced)}
 			still, err := d.stillPublicLocked(r.at, d.keys[key])
+			if err != nil {
+				return err
+			}
 			if still {
 				r.until = time.Time{}
 			}
 			d.replaced = append(d.replaced, r)
-			return err
+			return nil
 		})
 	})
+	if err != nil {
+		return err
+	}
 	sort.Slice(d.replaced, func(i, j int) bool { return d.replaced[i].until.Before(d.replaced[j].until) })
 	d.expireLocked()
-	return err
+	return nil
 }
 
 // stillPublicLocked: the daemon ended before the version was written over, so it has a name too many.
@@ -299,10 +306,13 @@ func (d *desk) stillPublicLocked(kept backing.Object, folder *node) (bool, error
 	if folder == nil {
 		return false, nil
 	}
-	k, errKept := d.Store.Stat(kept)
 	p, err := d.Store.Stat(backing.Object{Folder: folder.path(), Name: kept.Name})
 	if errors.Is(err, syscall.ENOENT) {
-		return false, errKept
+		return false, nil
 	}
-	return k.ID == p.ID, errors.Join(errKept, err)
+	if err != nil {
+		return false, err
+	}
+	k, err := d.Store.Stat(kept)
+	return err == nil && k.ID == p.ID, err
 }

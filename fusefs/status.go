@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"syscall"
@@ -20,13 +21,9 @@ func (d *desk) statusFor(uid uint32) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := report.Status{Mount: d.facts.Mount, Backing: d.facts.Backing, Since: d.facts.Since, All: d.oversees(uid), Items: []report.Item{}}
+	d.settleAllLocked()
 	for _, n := range d.table.byID {
-		if n.kind != itemNode || !n.bytes.item.Private() || n.bytes.item.Derived {
-			continue
-		}
-		d.settleDeadLocked(d.knownLocked(d.table.byID[uint64(n.bytes.item.Name.Folder)], n.bytes.item.Name.Name))
-		d.forgetTakenLocked(n)
-		if i := &n.bytes.item; i.Private() && (d.oversees(uid) || i.UID == uid) {
+		if n.hidden() && (d.oversees(uid) || n.bytes.item.UID == uid) {
 			s.Items = append(s.Items, d.itemLocked(n))
 		}
 	}
@@ -45,6 +42,24 @@ func (d *desk) statusFor(uid uint32) any {
 	}
 	slices.SortFunc(s.Items, func(a, b report.Item) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Item, b.Item)) })
 	return s
+}
+
+// settleAllLocked settles what the dead left, and finds what was taken out of the control folder. That changes items, and
+// gives some a node anew, so it comes before they are listed.
+func (d *desk) settleAllLocked() {
+	for _, n := range slices.Collect(maps.Values(d.table.byID)) {
+		if n.hidden() {
+			d.settleDeadLocked(d.knownLocked(d.table.byID[uint64(n.bytes.item.Name.Folder)], n.bytes.item.Name.Name))
+		}
+		if n.hidden() {
+			d.forgetTakenLocked(n)
+		}
+	}
+}
+
+// hidden: not everybody sees the item, which is one of its own.
+func (n *node) hidden() bool {
+	return n.kind == itemNode && n.bytes.item.Private() && !n.bytes.item.Derived
 }
 
 // raw are the bytes of a path that JSON can't hold.

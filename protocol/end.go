@@ -29,7 +29,7 @@ func writerEnded(w *World, i *Item, e *Event) Decision {
 	if e.Verdict.Kind == Killed && !i.Closed() && i.Temp() {
 		next.Taint = i.Taint.Worse(badEnd(e))
 	}
-	if i.Match.Publish == PublishExit && exitFails(i, e.Verdict) {
+	if i.Match.Publish == PublishExit && exitFails(i, e) {
 		next.Taint = next.Taint.Worse(badEnd(e))
 	}
 	switch {
@@ -74,8 +74,16 @@ func inherit(next *Item, e *Event) {
 }
 
 // exitFails: the writer did not end as publish=exit demands. What nobody knows is taken as for any other writer.
-func exitFails(i *Item, v Verdict) bool {
-	return v.Kind == Killed || v.Kind == Failed && !i.Match.NonzeroExit
+func exitFails(i *Item, e *Event) bool {
+	switch e.Verdict.Kind {
+	case Killed:
+		return true
+	case Failed:
+		return !i.Match.NonzeroExit
+	case Unknown:
+		return e.NotClean
+	}
+	return false
 }
 
 // badEnd is what a writer's end does to what it left.
@@ -97,7 +105,7 @@ func heldOwnerEnded(w *World, i *Item, e *Event) Decision {
 		inherit(&next, e) // who may still look at it; it waits for nobody
 		return effects(Effect{Kind: Move, Next: next})
 	}
-	if exitFails(i, e.Verdict) {
+	if exitFails(i, e) {
 		q := quarantine(i, e.At)
 		q.Next.Taint = i.Taint.Worse(badEnd(e))
 		return effects(q)

@@ -48,6 +48,7 @@ type Event struct {
 	Exchange  bool // OpRename
 	Make      ItemID
 	Verdict   Verdict
+	NotClean  bool // a writer whose end nobody knows counts as one that failed
 	Heir      *Party
 	Writer    *Party // OpEnded: another process that wrote the item, and lives
 	Lingered  bool   // OpReleased: nobody used the claim, but its owner lives

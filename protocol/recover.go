@@ -50,6 +50,11 @@ func recoverHeld(w *World, i *Item, e *Event) Decision {
 		lift = w.File.Public == nil
 	case BarrierExit:
 		lift = i.Owner == 0
+		if lift && exitFails(i, e) {
+			q := quarantine(i, e.At)
+			q.Next.Taint = i.Taint.Worse(Taint{Kind: TaintExit, Detail: "its writer " + e.Verdict.String() + ": nothing was mounted then"})
+			return effects(q)
+		}
 	case BarrierForeign:
 		lift = true
 	}

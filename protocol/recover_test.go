@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestRecover is what a restart makes of what it finds, one place after the other (section 10). Owner a lives, 0 is a
@@ -64,6 +65,19 @@ func recovered(s *sim, found Item, closed, public bool) string {
 	e := s.event(OpEnded, nil)
 	s.perform(Recover(s.aboutItem(&found), &found, closed, e).Effects, true)
 	return s.state(&found)
+}
+
+// Of a writer that ended while nothing was mounted nobody knows how it did.
+func TestRecoverAWriterWhoseEndNobodySaw(t *testing.T) {
+	s := newSim(t)
+	i := &Item{ID: 1, State: Held, Barrier: BarrierExit, Name: s.key("in/x"), Links: 1}
+	f := s.File(i.Name)
+	f.Private = append(f.Private, i)
+	e := &Event{Op: OpEnded, Verdict: Verdict{Kind: Unknown}, NotClean: true}
+	d := Recover(s.aboutItem(i), i, true, e)
+	require.Len(t, d.Effects, 1)
+	assert.Equal(t, Quarantined, d.Effects[0].Next.State)
+	assert.Equal(t, "its writer ended, nobody knows how: nothing was mounted then", d.Effects[0].Next.Taint.Detail)
 }
 
 // TestRecoverIsDoneOnce: what a restart has settled, the next one leaves alone.

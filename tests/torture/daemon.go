@@ -44,6 +44,7 @@ func (d *daemon) args() []string {
 			args = append(args, "--rule", r)
 		}
 	}
+	args = append(args, "--unknown-exit", "quarantine") // what a writer did while nothing was mounted, nobody knows
 	return append(args, "--observer", "name="+actor.Looker+"*", d.backing, d.root)
 }
 
