@@ -12,7 +12,7 @@ import (
 
 // judge judges again what --keep has kept, until the machine's next boot.
 func judge(kept string, out io.Writer) (int, error) {
-	lines, err := journal.Read(filepath.Join(kept, "logs"), journal.Offset())
+	lines, err := journal.Read(filepath.Join(kept, "logs"), journal.StartClock())
 	if err != nil {
 		return 2, err
 	}

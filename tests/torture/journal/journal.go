@@ -21,14 +21,27 @@ import (
 // Line is one step.
 type Line struct {
 	At    int64 // nanoseconds, CLOCK_MONOTONIC
-	Loose bool  // At was taken by another clock, and may be off by Slack
+	Slack int64 // by how much At may be off, in nanoseconds: it was taken by another clock
 	Actor string
 	Verb  string
 	Args  []string
 }
 
-// Slack bounds how far a time of a shell is off, in nanoseconds: shells know only the wall clock.
-const Slack = 20_000_000
+// slack bounds how far a time of a shell is off, in nanoseconds: shells know only the wall clock, in microseconds, and a line
+// is written by two of their steps.
+const slack = 20_000_000
+
+// Clock tells the times of the wall clock from a moment on.
+type Clock struct {
+	Offset int64 // what to add to them, in nanoseconds
+	Drift  int64 // by how much it was set meanwhile
+}
+
+// StartClock begins.
+func StartClock() Clock { return Clock{Offset: offset()} }
+
+// Stop sees by how much the wall clock was set since: nobody knows when that was, so the times are off by as much.
+func (c *Clock) Stop() { c.Drift = max(offset()-c.Offset, c.Offset-offset()) }
 
 func (l Line) String() string {
 	return fmt.Sprintf("%14.6f  %-8s %s %s", float64(l.At)/1e9, l.Actor, l.Verb, strings.Join(l.Args, " "))
@@ -37,8 +50,7 @@ func (l Line) String() string {
 // Now is the time of a line.
 func Now() int64 { return clock(unix.CLOCK_MONOTONIC) }
 
-// Offset is what to add to a time of the wall clock.
-func Offset() int64 { return clock(unix.CLOCK_MONOTONIC) - clock(unix.CLOCK_REALTIME) }
+func offset() int64 { return clock(unix.CLOCK_MONOTONIC) - clock(unix.CLOCK_REALTIME) }
 
 func clock(id int32) int64 {
 	var ts unix.Timespec
@@ -75,7 +87,7 @@ func (j *Journal) Say(verb string, args ...string) {
 func (j *Journal) Close() error { return j.f.Close() }
 
 // Read gives the lines of all journals of a folder in the order of their times; lines of one actor stay in theirs.
-func Read(dir string, offset int64) ([]Line, error) {
+func Read(dir string, c Clock) ([]Line, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil {
 		return nil, err
@@ -86,7 +98,7 @@ func Read(dir string, offset int64) ([]Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines, err := parse(strings.TrimSuffix(filepath.Base(file), ".log"), b, offset)
+		lines, err := parse(strings.TrimSuffix(filepath.Base(file), ".log"), b, c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -97,7 +109,7 @@ func Read(dir string, offset int64) ([]Line, error) {
 }
 
 // parse reads one actor's journal. A time that begins with w is the wall clock's, in microseconds.
-func parse(actor string, b []byte, offset int64) ([]Line, error) {
+func parse(actor string, b []byte, c Clock) ([]Line, error) {
 	whole := b[:bytes.LastIndexByte(b, '\n')+1]
 	var lines []Line
 	for text := range strings.Lines(string(whole)) {
@@ -110,13 +122,14 @@ func parse(actor string, b []byte, offset int64) ([]Line, error) {
 		if err != nil {
 			return nil, err
 		}
+		off := int64(0)
 		if loose {
-			at = at*1000 + offset
+			at, off = at*1000+c.Offset, slack+c.Drift
 		}
 		if n := len(lines); n > 0 {
 			at = max(at, lines[n-1].At) // the wall clock may have been set back a little
 		}
-		lines = append(lines, Line{At: at, Loose: loose, Actor: actor, Verb: words[1], Args: words[2:]})
+		lines = append(lines, Line{At: at, Slack: off, Actor: actor, Verb: words[1], Args: words[2:]})
 	}
 	return lines, nil
 }

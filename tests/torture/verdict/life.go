@@ -37,11 +37,8 @@ func lives(lines []journal.Line) map[string]*life {
 		case "dead":
 			of(l.Args[0]).dead = l.At
 		default:
-			a, at := of(l.Actor), l.At
-			if l.Loose {
-				at -= journal.Slack
-			}
-			a.alive = max(a.alive, at)
+			a := of(l.Actor)
+			a.alive = max(a.alive, l.At-l.Slack)
 		}
 	}
 	return all

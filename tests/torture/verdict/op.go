@@ -71,10 +71,7 @@ func isOutcome(verb string) bool {
 }
 
 func begin(l journal.Line, paths int) *Op {
-	o := &Op{Actor: l.Actor, Verb: l.Verb, Begin: l.At, End: never, Outcome: unsure, begun: l}
-	if l.Loose {
-		o.Begin -= journal.Slack
-	}
+	o := &Op{Actor: l.Actor, Verb: l.Verb, Begin: l.At - l.Slack, End: never, Outcome: unsure, begun: l}
 	o.Path = l.Args[0]
 	if paths == 2 {
 		o.To = l.Args[1]
@@ -84,10 +81,7 @@ func begin(l journal.Line, paths int) *Op {
 }
 
 func (o *Op) end(l journal.Line) {
-	o.Outcome, o.End, o.ended = l.Verb, l.At, l
-	if l.Loose {
-		o.End += journal.Slack
-	}
+	o.Outcome, o.End, o.ended = l.Verb, l.At+l.Slack, l
 	if o.Verb == "publish" && o.Outcome == unsure {
 		o.End = never // what waits behind a barrier may appear later
 	}

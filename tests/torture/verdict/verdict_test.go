@@ -26,7 +26,7 @@ func judge(t *testing.T, story string, found ...verdict.Found) *verdict.Result {
 			require.NoError(t, f.Close())
 		}
 	}
-	lines, err := journal.Read(dir, 0)
+	lines, err := journal.Read(dir, journal.Clock{})
 	require.NoError(t, err)
 	return verdict.Judge(lines, found)
 }
