@@ -20,6 +20,9 @@ func (d *desk) sayChangeLocked(n *node, old *protocol.Item, x *protocol.Effect, 
 	}
 	path := d.pathLocked(n.bytes.item.Name)
 	level := slog.LevelDebug
+	if why := d.givenBackDetail(old, &n.bytes.item, c); why != "" {
+		level, detail = slog.LevelInfo, why+"; "+detail
+	}
 	if verb := orderVerbs[c.Op]; verb != "" && n.id == uint64(c.Item) {
 		what, detail, level = verb, d.orderDetail(old, &n.bytes.item, c), slog.LevelInfo
 	}
@@ -38,6 +41,23 @@ func (d *desk) sayChangeLocked(n *node, old *protocol.Item, x *protocol.Effect, 
 	d.Log.Log(context.Background(), level, what, "path", path, "by", doer(c.By), "detail", detail)
 	d.events.add(said{report.Event{Time: c.At, Item: n.id, Path: path, What: what, By: owner(c.By), Detail: detail},
 		concerns(old, &n.bytes.item), detail})
+}
+
+// givenBackDetail says why a claim went back though its claimant has not settled it; "" if that is not what happened.
+func (d *desk) givenBackDetail(old, now *protocol.Item, c *call) string {
+	if old.State != protocol.Claimed || now.State == protocol.Claimed {
+		return ""
+	}
+	who := called(d.Callers.Party(old.Owner))
+	switch {
+	case c.Op == protocol.OpReleased && c.Lingered:
+		return who + " did not use it any more"
+	case c.Op == protocol.OpReleased:
+		return fmt.Sprintf("%s %s, and its last descriptor is closed", who, old.Ending)
+	case c.Op == protocol.OpEnded:
+		return fmt.Sprintf("%s %s", who, c.Verdict)
+	}
+	return ""
 }
 
 // doer names who did something, which may be the mount itself.

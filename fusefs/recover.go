@@ -33,6 +33,7 @@ func (d *desk) recoverLocked() error {
 	}
 	for _, r := range all {
 		at := r.node.bytes.at
+		d.Log.Debug("found", "path", d.pathLocked(r.node.bytes.item.Name), "at", at, "by", doer(d.Callers.Party(r.node.bytes.item.Owner)))
 		if err := d.reviveLocked(r); err != nil {
 			return fmt.Errorf("%s can't be taken up: %w: airlockfs check may say why, or take it out of there", at, err)
 		}
@@ -228,7 +229,11 @@ func (d *desk) survivorLocked(p protocol.Place) *protocol.Party {
 	if p.Owner.PID == 0 {
 		return nil
 	}
-	for _, process := range (protocol.Line{Process: p.Owner, Heirs: p.Heirs}).All() {
+	line := protocol.Line{Process: p.Owner, Heirs: p.Heirs}
+	if p.Barrier == protocol.BarrierExit {
+		line = protocol.Line{Process: p.Owner} // it waits for how its writer ends: the end of an heir says nothing of that
+	}
+	for _, process := range line.All() {
 		if party, alive := d.Callers.Revive(process); alive {
 			return party
 		}

@@ -137,3 +137,28 @@ func TestI2_ARuleBindsItsFolderOnly(t *testing.T) {
 	require.Equal(t, []string{"in"}, m.List("."))
 	require.Equal(t, "quarantined", m.item("f").State)
 }
+
+// What publish=exit waits for is how the writer ends. If that was while nothing was mounted nobody knows it, and that the
+// script which had run the writer ends well says nothing of it.
+func TestI1_PublishExitTakesNoHeirsEndForTheWriters(t *testing.T) {
+	for unknown, listed := range map[string][]string{"publish": {"f"}, "quarantine": {}} {
+		t.Run(unknown, func(t *testing.T) {
+			m := mount(t, "--rule", "in/**=queue,publish=exit", "--unknown-exit", unknown)
+			m.Must("mkdir in")
+			marks := scratch(t)
+			p := m.Start(`python3 -c 'import os; f = open("in/f", "w"); f.write("data"); f.close(); input(); os.kill(os.getpid(), 9)'; : > %s/killed; read -r`, marks)
+			m.Until("it is closed", func() bool { return m.State("in/f") == "held" })
+			m.crash()
+			p.Say()
+			m.untilMarked(marks, 1)
+			m.start()
+			require.ElementsMatch(t, listed, m.List("in"), "at once")
+			p.Say()
+			p.Wait()
+			require.ElementsMatch(t, listed, m.List("in"), "when the script has ended")
+			if unknown == "quarantine" {
+				require.Equal(t, "its writer ended, nobody knows how: nothing was mounted then", m.item("in/f").Reason)
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ func newDaemon(s *stage, o options) (*daemon, error) {
 }
 
 func (d *daemon) args() []string {
-	args := []string{"mount", "-f", "--log-level", "warn"}
+	args := []string{"mount", "-f", "--log-level", "debug"}
 	if d.plain {
 		args = append(args, "--rule", "**=plain")
 	} else {
