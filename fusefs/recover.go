@@ -203,7 +203,7 @@ func (d *desk) ownRelicLocked(n *node, p protocol.Place, note protocol.Note) {
 	if home := d.keys[key]; home != nil && p.State == protocol.Claimed && isName(name) && !reserved(home, name) {
 		i.Home = protocol.NameKey{Folder: protocol.FolderID(home.id), Name: name}
 	}
-	if note.Closed {
+	if note.Closed && i.State == protocol.Staged { // other places say what they wait for, and a note may be older
 		i.Barrier = protocol.BarrierTemp
 	}
 	if party := d.rightfulLocked(n, d.survivorLocked(p)); party != nil {
