@@ -96,7 +96,8 @@ func outages(calls int) (all []*outage) {
 	}
 	for n := 1; n <= calls; n += step {
 		if which != "all" {
-			all = append(all, &outage{n: n, twice: n%3 == 1, lasts: n%3 == 0, errno: faults[n%len(faults)]})
+			kind := len(all) % 3 // not by n, which may be each third
+			all = append(all, &outage{n: n, twice: kind == 0, lasts: kind == 2, errno: faults[n%len(faults)]})
 			continue
 		}
 		for _, errno := range faults {
