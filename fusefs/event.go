@@ -52,6 +52,8 @@ func (d *desk) givenBackDetail(old, now *protocol.Item, c *call) string {
 	switch {
 	case c.Op == protocol.OpReleased && c.Lingered:
 		return who + " did not use it any more"
+	case c.Op == protocol.OpReleased && old.Ending.Kind == protocol.Living:
+		return "its last descriptor is closed"
 	case c.Op == protocol.OpReleased:
 		return fmt.Sprintf("%s %s, and its last descriptor is closed", who, old.Ending)
 	case c.Op == protocol.OpEnded:

@@ -252,7 +252,7 @@ func (d *desk) reviveLocked(r *relic) error {
 		return nil // looking at its name has settled it: it waited behind one that is gone, or its owner has ended since the scan
 	}
 	home := f
-	if i.Home != i.Name {
+	if i.State == protocol.Claimed && i.Home != i.Name { // a claim may be over since the scan
 		if home, err = d.fileLocked(i.Home); err != nil {
 			return err
 		}

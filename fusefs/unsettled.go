@@ -11,10 +11,21 @@ import (
 // longer and longer intervals and whenever the name is looked up, until they succeed: nobody else would come back to the
 // item.
 type unsettled struct {
-	calls   []call // in the order in which they came
-	err     error  // of the first
+	calls   []postponed // in the order in which they came
+	err     error       // of the first
 	wait    time.Duration
 	running bool
+}
+
+// postponed is a decision that is still to be made.
+type postponed struct {
+	call
+	owner protocol.PartyID // of the item, when it came
+}
+
+// over: the end of a claim, or of a writer, is about who had the item then. It may be somebody else's by now.
+func (p *postponed) over(i *protocol.Item) bool {
+	return (p.Op == protocol.OpEnded || p.Op == protocol.OpReleased) && i.Owner != p.owner
 }
 
 const (
@@ -25,8 +36,9 @@ const (
 // settleLocked decides about an item by itself where nobody waits for the outcome: now, or when the disk lets it.
 func (d *desk) settleLocked(n *node, c *call) {
 	d.retryLocked(n)
+	now := postponed{*c, n.bytes.item.Owner}
 	if u := n.bytes.unsettled; u != nil {
-		u.calls = append(u.calls, *c)
+		u.calls = append(u.calls, now)
 		return
 	}
 	err := d.aboutItemLocked(n, c)
@@ -34,7 +46,7 @@ func (d *desk) settleLocked(n *node, c *call) {
 		return
 	}
 	d.Log.Error("an item could not be settled and will be tried again", "path", d.pathLocked(n.bytes.item.Name), "error", err)
-	n.bytes.unsettled = &unsettled{calls: []call{*c}, err: err, wait: firstRetry}
+	n.bytes.unsettled = &unsettled{calls: []postponed{now}, err: err, wait: firstRetry}
 	d.retryLaterLocked(n, n.bytes.unsettled)
 }
 
@@ -81,10 +93,11 @@ func (d *desk) retryLocked(n *node) {
 	u := n.bytes.unsettled
 	u.running = true
 	for len(u.calls) > 0 {
-		c := u.calls[0]
-		c.At = d.Now()
-		if u.err = d.aboutItemLocked(n, &c); u.err != nil {
-			break
+		if c := u.calls[0]; !c.over(&n.bytes.item) {
+			c.At = d.Now()
+			if u.err = d.aboutItemLocked(n, &c.call); u.err != nil {
+				break
+			}
 		}
 		u.calls = u.calls[1:]
 	}

@@ -126,7 +126,7 @@ func TestI3_WhoCanNotBeSeenClaimsWhileOpen(t *testing.T) {
 	p.Kill()
 	m.Run(`exec 3< f; kill -KILL $$`)
 	require.Equal(t, "0", m.attempts("f"), "nobody can say how it ended")
-	require.Equal(t, 1, strings.Count(m.log.String(), "can't be seen from here"), "it is said once")
+	require.Equal(t, 1, strings.Count(m.log.String(), "callers in a pid namespace that can't be seen from here"), "it is said once")
 }
 
 // TestI1_AWriterThatCanNotBeSeenPublishesAtItsLastClose, or by rename; what it leaves goes the way of what is abandoned.

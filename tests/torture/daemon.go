@@ -36,7 +36,7 @@ func newDaemon(s *stage, o options) (*daemon, error) {
 }
 
 func (d *daemon) args() []string {
-	args := []string{"mount", "-f", "--log-level", "debug"}
+	args := []string{"mount", "-f", "--log-level", "info"}
 	if d.plain {
 		args = append(args, "--rule", "**=plain")
 	} else {
