@@ -21,7 +21,7 @@ func (d *desk) sayChangeLocked(n *node, old *protocol.Item, x *protocol.Effect, 
 	path := d.pathLocked(n.bytes.item.Name)
 	level := slog.LevelDebug
 	if why := d.givenBackDetail(old, &n.bytes.item, c); why != "" {
-		level, detail = slog.LevelInfo, why+"; "+detail
+		level, detail = slog.LevelInfo, strings.TrimSuffix(why+"; "+detail, "; ")
 	}
 	if verb := orderVerbs[c.Op]; verb != "" && n.id == uint64(c.Item) {
 		what, detail, level = verb, d.orderDetail(old, &n.bytes.item, c), slog.LevelInfo
