@@ -20,7 +20,6 @@ type final struct {
 	found      []verdict.Found
 	files      map[string]string // path below the backing → area
 	violations []verdict.Violation
-	status     report.Status
 }
 
 func (f *final) say(kind, format string, args ...any) {
@@ -63,7 +62,6 @@ func (f *final) askMount(d *driver) (s report.Status, listed []string) {
 		}
 	}
 	d.vitals.look(d.daemon)
-	f.status = s
 	if c := d.vitals.complaint(len(s.Items)); c != "" {
 		f.say("too much", "%s", c)
 	}
@@ -138,7 +136,7 @@ func (f *final) compare(s report.Status, listed []string) {
 		case "replaced":
 		default:
 			if reasons[path] == "" {
-				f.say("without a reason", "%s is hidden, and status does not say why: %+v", path, f.status.Items)
+				f.say("without a reason", "%s is hidden, and status does not say why: %+v", path, s.Items)
 			}
 		}
 	}

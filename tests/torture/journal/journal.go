@@ -41,7 +41,10 @@ type Clock struct {
 func StartClock() Clock { return Clock{Offset: offset()} }
 
 // Stop sees by how much the wall clock was set since: nobody knows when that was, so the times are off by as much.
-func (c *Clock) Stop() { c.Drift = max(offset()-c.Offset, c.Offset-offset()) }
+func (c *Clock) Stop() {
+	set := offset() - c.Offset
+	c.Drift = max(set, -set)
+}
 
 func (l Line) String() string {
 	return fmt.Sprintf("%14.6f  %-8s %s %s", float64(l.At)/1e9, l.Actor, l.Verb, strings.Join(l.Args, " "))
