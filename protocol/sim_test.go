@@ -1,9 +1,6 @@
 package protocol
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -43,12 +40,6 @@ type simHandle struct {
 	wrote    bool
 	unopened bool // neither FLUSH nor WRITE came on it
 	fenced   bool
-}
-
-// simDisk is what survives a crash: the public names, and private items with what their places and notes say.
-type simDisk struct {
-	public  map[NameKey]ItemID
-	private map[ItemID]Item
 }
 
 var simStart = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -219,125 +210,4 @@ func (s *sim) regrant(i *Item) {
 			h.access = AccessWrite
 		}
 	}
-}
-
-func (d *simDisk) carryOut(i *Item, x *Effect) {
-	switch x.Kind {
-	case Unalias:
-		return
-	case Remove, Unname:
-		if d.public[x.At] == i.ID {
-			delete(d.public, x.At)
-		} else {
-			delete(d.private, i.ID)
-		}
-		return
-	case Make:
-		if x.Next.Derived {
-			return
-		}
-	case Move:
-		if _, private := d.private[i.ID]; !private && d.public[i.Name] != i.ID {
-			return // no bytes yet, or no name any more
-		}
-	}
-	d.move(i, x)
-}
-
-func (d *simDisk) move(i *Item, x *Effect) {
-	if other := x.Swap; other != 0 {
-		d.public[i.Name], d.public[x.Next.Name] = other, i.ID
-		return
-	}
-	if d.public[i.Name] == i.ID {
-		delete(d.public, i.Name)
-	}
-	delete(d.private, i.ID)
-	delete(d.private, x.Over)
-	if x.Next.State == Public {
-		if was := d.public[x.Next.Name]; was != 0 && was != x.Over {
-			panic(fmt.Sprintf("%v: item %d is in the way of %d", x.Next.Name, was, i.ID))
-		}
-		d.public[x.Next.Name] = i.ID
-		return
-	}
-	d.private[i.ID] = x.Next
-}
-
-func (d *simDisk) clone() simDisk {
-	return simDisk{public: maps.Clone(d.public), private: maps.Clone(d.private)}
-}
-
-func (s *sim) describe(old, now *Item, x *Effect) string {
-	what := fmt.Sprintf("%s#%d", s.path(now.Name), now.ID)
-	if x.Kind == Move && old.Name != now.Name {
-		what = fmt.Sprintf("%s#%d → %s", s.path(old.Name), old.ID, s.path(now.Name))
-	}
-	switch x.Kind {
-	case Remove:
-		return what + " removed"
-	case Unname, Unalias:
-		return what + " loses the name " + s.path(x.At)
-	}
-	what += " " + s.state(now)
-	if x.Over != 0 {
-		what += fmt.Sprintf(", over #%d", x.Over)
-	}
-	if x.Swap != 0 {
-		what += fmt.Sprintf(", exchanged with #%d", x.Swap)
-	}
-	return what
-}
-
-// state is an item's state with what belongs to it.
-func (s *sim) state(i *Item) string {
-	text := i.State.String()
-	if i.State == Held || i.State == Staged && i.Barrier != NoBarrier {
-		text += " " + i.Barrier.String()
-	}
-	if i.Derived {
-		text += " unwritten"
-	}
-	if i.InClaim {
-		text += " in claim"
-	}
-	if i.Ghost {
-		text += " to be locked"
-	}
-	if i.Owner != 0 {
-		text += " by " + s.names[i.Owner]
-	}
-	if i.State == Claimed && i.Home != i.Name {
-		text += " from " + s.path(i.Home)
-	}
-	if i.Attempts > 0 {
-		text += fmt.Sprintf(", attempts %d", i.Attempts)
-	}
-	if i.Taint.Kind != NoTaint {
-		text += ", " + i.Taint.Kind.String()
-	}
-	return text
-}
-
-// list gives all items that are not gone, by id.
-func (s *sim) list() []string {
-	var all []string
-	for _, id := range slices.Sorted(maps.Keys(s.items)) {
-		if i := s.items[id]; i.State != Gone {
-			all = append(all, fmt.Sprintf("%s#%d %s", s.path(i.Name), i.ID, s.state(i)))
-		}
-	}
-	return all
-}
-
-// owned are the items of a party, by id.
-func (s *sim) owned(p *Party) []*Item {
-	var all []*Item
-	for _, i := range s.items {
-		if i.Owner == p.ID && i.State != Gone {
-			all = append(all, i)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Item) int { return cmp.Compare(a.ID, b.ID) })
-	return all
 }
