@@ -57,6 +57,10 @@ var calls = map[string]func(s *Store, f *File) error{
 		_, err := s.May("in", 1, 1, nil, unix.X_OK)
 		return err
 	},
+	"Store.MayFile": func(s *Store, _ *File) error {
+		_, err := s.MayFile(Object{"in", "f"}, 1, 1, nil, unix.W_OK)
+		return err
+	},
 	"Store.Probe": func(s *Store, _ *File) error {
 		if lacks := s.Probe(); len(lacks) > 0 && lacks[0].Feature == "probe" {
 			return unix.EIO

@@ -23,17 +23,26 @@ func currentIdentity() (identity, error) {
 // What is no folder of ours is no, and so is what the daemon may not find out: another
 // user's rights when it is not root.
 func (s *Store) May(folder string, uid, gid uint32, groups []uint32, want uint32) (bool, error) {
+	return s.allowed(Object{Folder: folder}, uid, gid, groups, want, func(can func(fd int) error) error { return s.inFolder(folder, can) })
+}
+
+// MayFile is May for anything that has a name.
+func (s *Store) MayFile(o Object, uid, gid uint32, groups []uint32, want uint32) (bool, error) {
+	return s.allowed(o, uid, gid, groups, want, func(can func(fd int) error) error { return s.with(o, can) })
+}
+
+func (s *Store) allowed(o Object, uid, gid uint32, groups []uint32, want uint32, on func(can func(fd int) error) error) (bool, error) {
 	if uid == 0 {
 		return true, nil
 	}
-	can := func(dir int) error { return access(dir, want) }
+	can := func(fd int) error { return access(fd, want) }
 	if int(uid) != s.self.uid {
 		user := identity{int(uid), int(gid), asInts(groups)}
-		can = func(dir int) error {
-			return s.self.actAs(user, func() error { return access(dir, want) })
+		can = func(fd int) error {
+			return s.self.actAs(user, func() error { return access(fd, want) })
 		}
 	}
-	err := s.run(Call{Name: "access", Object: Object{Folder: folder}}, func() error { return s.inFolder(folder, can) })
+	err := s.run(Call{Name: "access", Object: o}, func() error { return on(can) })
 	for _, no := range []error{unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV} {
 		if errors.Is(err, no) {
 			return false, nil

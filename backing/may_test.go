@@ -85,6 +85,31 @@ func TestMayIsWhatTheKernelDoes(t *testing.T) {
 }
 
 // Whatever threads asked, all of the process stays what it was.
+func TestMayFileIsWhatTheModeSays(t *testing.T) {
+	onEach(t, func(t *testing.T, s *Store, dir string) {
+		file := filepath.Join(dir, "in", "f")
+		write(t, file, "")
+		require.NoError(t, os.Chown(file, 1001, 2000))
+		for mode, who := range map[os.FileMode][]uint32{0o600: {1001}, 0o660: {1001, 1002, 1003}, 0o444: {}, 0o666: {1001, 1002, 1003, 1004, 1005, 1006}} {
+			require.NoError(t, os.Chmod(file, mode))
+			var may []uint32
+			for _, u := range users {
+				if ok, err := s.MayFile(Object{"in", "f"}, u.uid, u.gid, u.groups, unix.W_OK); ok {
+					require.NoError(t, err)
+					may = append(may, u.uid)
+				}
+			}
+			assert.ElementsMatch(t, who, may, "%o", mode)
+			root, err := s.MayFile(Object{"in", "f"}, 0, 0, nil, unix.W_OK)
+			require.NoError(t, err)
+			assert.True(t, root)
+		}
+		none, err := s.MayFile(Object{"in", "none"}, 1001, 1001, nil, unix.W_OK)
+		require.NoError(t, err)
+		assert.False(t, none)
+	})
+}
+
 func TestMayRestoresEveryThread(t *testing.T) {
 	s := acquired(t, folderIn(t, "/dev/shm"), Options{})
 	var all sync.WaitGroup

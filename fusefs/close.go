@@ -16,7 +16,7 @@ func (d *desk) flush(h *handle, p *protocol.Party, v protocol.Verdict, owner uin
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.node.bytes.flushed = true
-	d.wakeLocked(h.node.bytes.locks.CloseOwner(owner))
+	d.closeOwnerLocked(h.node, owner)
 	if !h.write || h.kind() != writeHandle {
 		return err
 	}
@@ -155,7 +155,7 @@ func (d *desk) judgeMapper(h *handle) {
 
 func (d *desk) releaseLocked(h *handle) {
 	n := h.node
-	d.wakeLocked(n.bytes.locks.CloseHandle(h.id))
+	d.closeLocksLocked(h)
 	d.detachLocked(h)
 	d.lastCloseLocked(h, n)
 	d.tidyLocked(n)

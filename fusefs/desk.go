@@ -31,6 +31,8 @@ type Config struct {
 
 	Observers    []Observer
 	Sync         SyncMode
+	Wait         time.Duration // that an open waits for who has locked the file, at most
+	RootBound    bool          // --root-override=false: locks of users bind root, too
 	Linger       time.Duration // 0: a claim never ends by lack of use
 	KeepReplaced time.Duration // 0: a replaced version is not kept
 	Abandoned    time.Duration // after which parked and abandoned items go to quarantine
@@ -75,8 +77,10 @@ type desk struct {
 	settling map[protocol.PartyID]struct{} // parties whose end is being settled
 	formers  map[protocol.PartyID]struct{} // parties that live and may be on an item's list of former claimants
 	waits    map[*protocol.Waiter]*lockWait
-	shares   map[uint32]share // by user
-	shared   share            // their sum
+	locked   map[*node]struct{}    // with locks that are held or waited for
+	openings map[*opening]struct{} // opens that wait
+	shares   map[uint32]share      // by user
+	shared   share                 // their sum
 
 	// What a call leaves for a later one.
 	asked     map[uint32]asked           // by thread
@@ -106,7 +110,7 @@ func newDesk(c Config) *desk {
 		table: newTable(), slots: newSlots(c.Store), ghosts: map[protocol.NameKey]struct{}{},
 		outsiders: map[protocol.NameKey]time.Time{},
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
-		waits: map[*protocol.Waiter]*lockWait{}, shares: map[uint32]share{},
+		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*node]struct{}{}, openings: map[*opening]struct{}{}, shares: map[uint32]share{},
 		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
 		warned: map[string]struct{}{}, copies: newCopies(), requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}
@@ -127,6 +131,7 @@ type call struct {
 	protocol.Event
 	what, why      string // what the event about it is called and says, if it is nobody's doing
 	mode, uid, gid uint32
+	patient        bool  // an open that can still wait for what it meets
 	like           *node // whose rights and attributes it takes over, if it is a version of that
 }
 
@@ -139,6 +144,7 @@ func (d *desk) call(op protocol.Op, p *protocol.Party) *call {
 		c.SeesClaimed = c.Observer && d.seesClaimed(p)
 		c.Uncounted = p.JobControl || protocol.ServesSessions(p.Program)
 		c.uid, c.gid = p.Process.UID, p.GID
+		c.Overrides = c.uid == 0 && !d.RootBound
 	}
 	return c
 }
@@ -190,7 +196,9 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 		if dec.Refuse != nil {
 			d.tellOutsiderLocked(dec.Refuse, w)
 			d.asShownLocked(dec.Refuse, w)
-			d.sayRefusedLocked(c, dec.Refuse, w)
+			if !c.patient || dec.Refuse.On == (protocol.NameKey{}) {
+				d.sayRefusedLocked(c, dec.Refuse, w)
+			}
 			return dec, refused{dec.Refuse}
 		}
 		err = d.performLocked(dec.Effects, c)

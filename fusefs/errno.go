@@ -27,6 +27,7 @@ var errnos = map[protocol.Reason]syscall.Errno{
 	protocol.NotPermitted: syscall.EPERM,
 	protocol.NoRoom:       syscall.ENFILE,
 	protocol.Ending:       syscall.EBUSY,
+	protocol.WouldWait:    syscall.EAGAIN,
 }
 
 // refused is a Refusal as an error.

@@ -13,12 +13,12 @@ import (
 )
 
 func TestEveryReasonHasAnErrno(t *testing.T) {
-	for r := protocol.NotFound; r <= protocol.Ending; r++ {
+	for r := protocol.NotFound; r <= protocol.WouldWait; r++ {
 		errno, ok := errnos[r]
 		assert.True(t, ok, "reason %q has no errno", r)
 		assert.Equal(t, fuse.Status(errno), status(refused{&protocol.Refusal{Reason: r}}))
 	}
-	assert.Len(t, errnos, int(protocol.Ending), "a row of no reason")
+	assert.Len(t, errnos, int(protocol.WouldWait), "a row of no reason")
 }
 
 func TestStatus(t *testing.T) {

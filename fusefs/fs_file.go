@@ -19,7 +19,7 @@ func (fs *FS) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
 	p := fs.opener(&in.InHeader)
 	flags := in.Flags &^ fmodeExec
-	h, err := fs.desk.open(p, in.Pid, in.NodeId, flags)
+	h, err := fs.desk.openPatiently(cancel, in.Unique, func(o *opening) (*handle, error) { return fs.desk.tryOpen(p, in.Pid, in.NodeId, flags, o) })
 	if err != nil {
 		return status(err)
 	}

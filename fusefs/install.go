@@ -42,6 +42,7 @@ func (d *desk) installLocked(n *node, x *protocol.Effect, c *call) {
 	}
 	d.armLocked(n, &old)
 	d.settledLocked(n, &old)
+	d.letGoLocked(old.Name)
 	delete(d.ghosts, old.Name)
 	if i.Ghost && i.State == protocol.Public {
 		d.ghosts[i.Name] = struct{}{}

@@ -73,14 +73,14 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 		return nil, err
 	}
 	if r.unlock {
-		d.wakeLocked(n.bytes.locks.Release(r.lock))
+		d.wakeLocked(n, n.bytes.locks.Release(r.lock))
 		return n, nil
 	}
 	if err = d.lockRoomLocked(n, r.uid); err != nil {
 		return nil, err
 	}
 	_, granted, ok := n.bytes.locks.Acquire(r.lock)
-	d.wakeLocked(granted)
+	d.wakeLocked(n, granted)
 	if !ok {
 		return n, syscall.EAGAIN
 	}
@@ -103,10 +103,10 @@ func (d *desk) waitLock(cancel <-chan struct{}, r lockRequest) error {
 	w, granted := n.bytes.locks.Wait(r.lock)
 	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
 	d.waits[w] = wait
-	d.wakeLocked(granted)
+	d.wakeLocked(n, granted)
 	if protocol.Deadlock(r.lock, d.blockedByLocked) {
 		delete(d.waits, w)
-		d.wakeLocked(n.bytes.locks.Cancel(w))
+		d.wakeLocked(n, n.bytes.locks.Cancel(w))
 		d.mu.Unlock()
 		return syscall.EDEADLK
 	}
@@ -129,13 +129,14 @@ func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
 	default:
 	}
 	delete(d.waits, w)
-	d.wakeLocked(wait.node.bytes.locks.Cancel(w))
+	d.wakeLocked(wait.node, wait.node.bytes.locks.Cancel(w))
 	d.tidyLocked(wait.node)
 	return syscall.EINTR
 }
 
-// wakeLocked tells those whose turn has come.
-func (d *desk) wakeLocked(granted []*protocol.Waiter) {
+// wakeLocked: the list of a node has changed. It tells those whose turn has come, and opens that wait.
+func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
+	d.locksChangedLocked(n)
 	for _, w := range granted {
 		if wait := d.waits[w]; wait != nil {
 			close(wait.granted)
@@ -171,4 +172,18 @@ func lockMode(typ uint32) protocol.LockMode {
 		return protocol.WriteLock
 	}
 	return protocol.ReadLock
+}
+
+// closeOwnerLocked: a process has closed a descriptor of the file, and with it its POSIX locks.
+func (d *desk) closeOwnerLocked(n *node, owner uint64) {
+	if !n.bytes.locks.Empty() {
+		d.wakeLocked(n, n.bytes.locks.CloseOwner(owner))
+	}
+}
+
+// closeLocksLocked: an open file has ended, and with it all locks that were taken through it.
+func (d *desk) closeLocksLocked(h *handle) {
+	if n := h.node; !n.bytes.locks.Empty() {
+		d.wakeLocked(n, n.bytes.locks.CloseHandle(h.id))
+	}
 }

@@ -15,12 +15,17 @@ func openMode(flags, mode uint32) protocol.OpenMode {
 	acc := flags & unix.O_ACCMODE
 	return protocol.OpenMode{
 		Read: acc == unix.O_RDONLY || acc == unix.O_RDWR, Write: acc == unix.O_WRONLY || acc == unix.O_RDWR,
-		Append: flags&unix.O_APPEND != 0, Truncate: flags&unix.O_TRUNC != 0, Exclusive: flags&unix.O_EXCL != 0, Mode: mode,
+		NonBlock: flags&unix.O_NONBLOCK != 0, Append: flags&unix.O_APPEND != 0, Truncate: flags&unix.O_TRUNC != 0, Exclusive: flags&unix.O_EXCL != 0, Mode: mode,
 	}
 }
 
-// open opens a node that the caller has looked up.
+// open opens a node that the caller has looked up, without waiting.
 func (d *desk) open(p *protocol.Party, tid uint32, id uint64, flags uint32) (*handle, error) {
+	return d.tryOpen(p, tid, id, flags, nil)
+}
+
+// tryOpen is open, by a call that can wait if o is given.
+func (d *desk) tryOpen(p *protocol.Party, tid uint32, id uint64, flags uint32, o *opening) (*handle, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n, err := d.nodeLocked(id)
@@ -31,7 +36,7 @@ func (d *desk) open(p *protocol.Party, tid uint32, id uint64, flags uint32) (*ha
 		return nil, syscall.EOPNOTSUPP
 	}
 	c := d.call(protocol.OpOpen, p)
-	c.Open = openMode(flags, 0)
+	c.Open, c.patient = openMode(flags, 0), o != nil && !o.last
 	if !c.Open.Write {
 		onlyLooks, err := d.mayNotSettleLocked(n, p)
 		if err != nil {
@@ -39,7 +44,8 @@ func (d *desk) open(p *protocol.Party, tid uint32, id uint64, flags uint32) (*ha
 		}
 		c.Observer, c.SeesClaimed = c.Observer || onlyLooks, c.SeesClaimed || onlyLooks
 	}
-	return d.openItemLocked(n, c, tid, flags)
+	h, err := d.openItemLocked(n, c, tid, flags)
+	return h, d.waitsLocked(o, c, n, err)
 }
 
 func (d *desk) openItemLocked(n *node, c *call, tid, flags uint32) (*handle, error) {
@@ -48,6 +54,9 @@ func (d *desk) openItemLocked(n *node, c *call, tid, flags uint32) (*handle, err
 	}
 	if h, err := d.openNamelessLocked(n, c, tid, flags); h != nil || err != nil {
 		return h, err
+	}
+	if err := d.approachLocked(n, c, tid); err != nil {
+		return nil, err
 	}
 	asked, moved := d.movedSinceLocked(tid, n)
 	d.moveInLocked(n, c, tid)
@@ -263,7 +272,7 @@ func (d *desk) create(p *protocol.Party, tid uint32, parentID uint64, name strin
 			other = n
 			return nil, syscall.EEXIST
 		}
-		return d.world(f, nil), err
+		return d.world(f, nil), errors.Join(err, d.boundLocked(f, nil))
 	})
 	if other != nil && flags&unix.O_EXCL == 0 {
 		return nil, syscall.ESTALE // not a file: let the kernel look again

@@ -17,7 +17,7 @@ type attempt struct {
 
 // verbs are what calls want, for people.
 var verbs = map[protocol.Op]string{protocol.OpOpen: "open", protocol.OpCreate: "create", protocol.OpUnlink: "remove",
-	protocol.OpRename: "rename", protocol.OpLink: "link", protocol.OpTake: "make", protocol.OpLock: "lock", protocol.OpPayload: "write",
+	protocol.OpApproach: "open", protocol.OpRename: "rename", protocol.OpLink: "link", protocol.OpTake: "make", protocol.OpLock: "lock", protocol.OpPayload: "write",
 	protocol.OpOrderRelease: "release", protocol.OpOrderRequeue: "requeue", protocol.OpOrderDiscard: "discard", protocol.OpOrderPublish: "publish"}
 
 // advice is what to do where the refusal itself knows nothing better.
@@ -33,6 +33,7 @@ var advice = map[protocol.Reason]string{
 	protocol.HiddenBelow:  "wait until it is settled",
 	protocol.NotPermitted: "the folder's owner, the mount's owner or root may",
 	protocol.Invalid:      "see docs/protocol.md",
+	protocol.WouldWait:    "open it without O_NONBLOCK",
 	protocol.Ending:       "try again when it is mounted anew; what is under way may finish",
 }
 

@@ -9,7 +9,7 @@ import (
 // hoards; root and the mount's owner get what is there. Space on the disk is shared out by its quotas: unfinished and
 // hidden files are their owner's from the first byte.
 const (
-	mostWaits   = 8192    // lock requests that wait
+	mostWaits   = 8192    // lock requests and opens that wait
 	mostLocks   = 4096    // locks on one inode
 	mostReports = 64      // open control files; each is up to a megabyte
 	mostNames   = 4 << 20 // in listings that are being read
@@ -37,17 +37,22 @@ func (d *desk) tooMuch(uid uint32, own, all, most int) bool {
 	return all >= most || own >= most/2 && !d.oversees(uid)
 }
 
-// waitRoomLocked refuses to let one more lock request wait.
+// waitRoomLocked refuses to let one more lock request or open wait.
 func (d *desk) waitRoomLocked(uid uint32) error {
-	own := 0
-	if len(d.waits) >= mostWaits/2 {
+	own, all := 0, len(d.waits)+len(d.openings)
+	if all >= mostWaits/2 {
 		for _, w := range d.waits {
 			if w.uid == uid {
 				own++
 			}
 		}
+		for o := range d.openings {
+			if o.by.Process.UID == uid {
+				own++
+			}
+		}
 	}
-	if d.tooMuch(uid, own, len(d.waits), mostWaits) {
+	if d.tooMuch(uid, own, all, mostWaits) {
 		return syscall.ENOLCK
 	}
 	return nil

@@ -229,6 +229,7 @@ func (d *desk) locksFor(uid uint32) any {
 			r.Locks = d.addLockLocked(r.Locks, n, w.Lock, true, uid)
 		}
 	}
+	r.Locks = append(r.Locks, d.openingsLocked(uid)...)
 	sort.SliceStable(r.Locks, func(i, j int) bool { return r.Locks[i].Path < r.Locks[j].Path })
 	return r
 }

@@ -17,10 +17,11 @@ import (
 //
 //	rules                        starts anew with these rules, one a line
 //	new                          starts anew with the rules there are
-//	party NAME [child-of P] [uid N] [worker W] [observer]
-//	open P PATH FLAGS            FLAGS of read write creat excl trunc append mkstemp
+//	party NAME [child-of P] [uid N] [worker W] [observer] [overrides]
+//	open P PATH FLAGS            FLAGS of read write creat excl trunc append mkstemp nonblock
 //	write P PATH                 the first write to what P opened there
 //	lock P PATH                  asks for a lock on it
+//	hold P PATH ex|sh|un         takes a lock on a name, or gives it up
 //	close P PATH [VERDICT|short|write-error|unopened]   VERDICT of clean failed killed
 //	rename P A B [noreplace] [exchange]
 //	link P A B | unlink P A | mkdir P A | truncate P A
@@ -90,6 +91,10 @@ func init() {
 		"link": func(s *script, a []string) string {
 			return s.answer(s.sim.link(s.who(a[0]), s.sim.key(a[1]), s.sim.key(a[2])))
 		},
+		"hold": func(s *script, a []string) string {
+			s.sim.hold(s.who(a[0]), s.sim.key(a[1]), a[2])
+			return ""
+		},
 		"unlink":   func(s *script, a []string) string { return s.answer(s.sim.unlink(s.who(a[0]), s.sim.key(a[1]))) },
 		"mkdir":    func(s *script, a []string) string { return s.answer(s.sim.take(s.who(a[0]), s.sim.key(a[1]))) },
 		"truncate": (*script).truncate,
@@ -143,14 +148,14 @@ func (s *script) party(args []string) string {
 	if slices.Contains(args, "heir") {
 		s.sim.heirs[p.ID] = parent
 	}
-	s.sim.observe[p.ID] = slices.Contains(args, "observer")
+	s.sim.observe[p.ID], s.sim.over[p.ID] = slices.Contains(args, "observer"), slices.Contains(args, "overrides")
 	return ""
 }
 
 func (s *script) open(args []string) string {
 	has := func(flag string) bool { return slices.Contains(args[2:], flag) }
 	m := OpenMode{Read: has("read") || has("mkstemp"), Write: has("write") || has("mkstemp"), Append: has("append"), Truncate: has("trunc"),
-		Exclusive: has("excl") || has("mkstemp"), Mode: 0o644}
+		NonBlock: has("nonblock"), Exclusive: has("excl") || has("mkstemp"), Mode: 0o644}
 	if has("mkstemp") {
 		m.Mode = 0o600
 	}
@@ -304,7 +309,13 @@ func (s *script) answer(d Decision) string {
 		return ""
 	}
 	text := "refused: " + r.Reason.String()
-	if r.Item != 0 {
+	if r.On != (NameKey{}) {
+		text = "waits: " + r.Reason.String()
+	}
+	switch {
+	case r.Item == 0 && r.By != 0:
+		text += ", met the " + r.Kind
+	case r.Item != 0:
 		text += fmt.Sprintf(", met %s #%d", r.Kind, r.Item)
 	}
 	if r.By != 0 {

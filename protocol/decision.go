@@ -69,11 +69,12 @@ const (
 	NoRoom                         // no descriptor is left for one more open file
 	NotPermitted                   // the operator may not do that to this name
 	Ending                         // the mount is about to end: nothing new begins
+	WouldWait                      // it would have to wait, and was not to
 )
 
 var reasonNames = [...]string{"", "not found", "claimed by somebody else", "busy", "name taken", "changed meanwhile", "claim is over",
 	"write failed", "base replaced", "other class", "reserved", "hidden items below", "invalid",
-	"too many open files", "not permitted", "the mount is ending"}
+	"too many open files", "not permitted", "the mount is ending", "would have to wait"}
 
 func (r Reason) String() string { return reasonNames[r] }
 
@@ -85,6 +86,8 @@ type Refusal struct {
 	By      PartyID
 	Since   time.Time
 	WhatNow string // what the refused may do
+	// On: an open may wait, until somebody lets go of something of this name, and then be tried again.
+	On NameKey
 }
 
 func refuse(r Reason) Decision { return Decision{Refuse: &Refusal{Reason: r}} }
@@ -141,7 +144,7 @@ func begins(e *Event, done []Effect) bool {
 }
 
 var rules = [...]func(*World, *Event) Decision{
-	OpOpen: open, OpCreate: create, OpClosed: closed, OpUnlink: unlink, OpRename: rename, OpLink: link,
+	OpOpen: open, OpCreate: create, OpApproach: approach, OpClosed: closed, OpUnlink: unlink, OpRename: rename, OpLink: link,
 	OpEnded: ended, OpReleased: released, OpLifted: lifted, OpExpired: expired, OpTake: take,
 	OpLock: lock, OpPayload: payload,
 	OpOrderRelease: orderRelease, OpOrderRequeue: orderRequeue, OpOrderDiscard: orderDiscard, OpOrderPublish: orderPublish,

@@ -19,6 +19,7 @@ const (
 	OpTake               // a folder or a link is about to be made under the name
 	OpLock               // a lock is asked for on an item
 	OpPayload            // the first bytes that are no pid go to a file that was made to be locked
+	OpApproach           // an open of a name is about to begin
 
 	// An operator's orders about an item (order.go).
 	OpOrderRelease // end the claim on it
@@ -39,6 +40,7 @@ type Event struct {
 	// have claimed, too; not so an observer by its program's name, which anybody can take.
 	Observer, SeesClaimed bool
 
+	Overrides bool   // locks of other users do not bind the caller, who is root
 	Uncounted bool   // a claim made now counts no attempt
 	Token     uint64 // of a claim made now: larger than all that were given before
 	Idle      bool   // the mount is about to end, and the caller holds nothing that it could finish
@@ -63,6 +65,7 @@ type Event struct {
 // OpenMode are the flags of open(2) that matter here.
 type OpenMode struct {
 	Read, Write, Append, Truncate, Exclusive bool
+	NonBlock                                 bool // it does not wait
 	Mode                                     uint32
 }
 

@@ -9,6 +9,8 @@ type File struct {
 	Aliases []Alias // further names of items published by link(2), for the kin of who linked
 	Foreign *Item   // instead of Public: somebody outside the mount is writing it
 	Link    *Item   // the name is on the disk, as a further name of an inode that is not public
+	// Bound are the locks on its lock file, for OpApproach and OpCreate only.
+	Bound []Holding
 }
 
 // Alias is a temp name that link(2) published under another name and that was not yet unlinked.

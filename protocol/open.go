@@ -211,6 +211,10 @@ func create(w *World, e *Event) Decision {
 	if Visible(w, f, &look) != nil {
 		return createOnSeen(e)
 	}
+	if d := approach(w, e); d.Refuse != nil {
+		d.Refuse.On = NameKey{} // the kernel keeps everybody out of the folder meanwhile, also who would let go
+		return d
+	}
 	m := f.Match.Created(e.Open.Creation())
 	if m.Temp != TempByName && f.Match.Temp != TempByName {
 		if d := finalNameTaken(w, f, e); d.Refuse != nil || d.Access != AccessNone {

@@ -22,6 +22,8 @@ type sim struct {
 	dead    map[PartyID]bool
 	heirs   map[PartyID]*Party
 	observe map[PartyID]bool
+	over    map[PartyID]bool // users' locks do not bind them
+	locks   simLocks
 	disk    simDisk
 	handles []*simHandle
 	lastID  ItemID
@@ -46,7 +48,7 @@ var simStart = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func newSim(t testing.TB, rules ...string) *sim {
 	s := &sim{files: map[NameKey]*File{}, items: map[ItemID]*Item{}, names: map[PartyID]string{}, dead: map[PartyID]bool{}, heirs: map[PartyID]*Party{},
-		observe: map[PartyID]bool{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
+		observe: map[PartyID]bool{}, over: map[PartyID]bool{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
 	s.setRules(t, rules)
 	return s
 }
@@ -124,7 +126,7 @@ func (s *sim) heirOf(id PartyID) *Party {
 // look reads the disk's part of a File anew.
 func (s *sim) look(n NameKey) *File {
 	f := s.File(n)
-	f.Public, f.Link = nil, nil
+	f.Public, f.Link, f.Bound = nil, nil, s.locks[LockFileOf(n)]
 	if i := s.items[s.disk.public[n]]; i != nil {
 		if i.State == Public {
 			i.Name, f.Public = n, i
@@ -149,7 +151,7 @@ func (s *sim) world(n NameKey, target *NameKey) *World {
 func (s *sim) event(op Op, p *Party) *Event {
 	e := &Event{Op: op, At: s.now, By: p}
 	if p != nil {
-		e.Observer, e.SeesClaimed = s.observe[p.ID], s.observe[p.ID]
+		e.Observer, e.SeesClaimed, e.Overrides = s.observe[p.ID], s.observe[p.ID], s.over[p.ID]
 	}
 	return e
 }

@@ -24,6 +24,10 @@ func (s *sim) open(p *Party, n NameKey, m OpenMode, create bool) (*simHandle, De
 			return nil, refuse(NotFound)
 		case i != nil && create && m.Exclusive:
 			return nil, refuse(Exists)
+		case i != nil && try == 0:
+			if d = s.approach(p, n, m); d.Refuse != nil {
+				return nil, d
+			}
 		}
 		at := n
 		d = s.openOnce(p, i, &at, m)
@@ -261,7 +265,7 @@ func (s *sim) due() []*Item {
 // restarted is the sim after a crash at this point: descriptors are gone, what the disk has is decided about.
 func (s *sim) restarted() *sim {
 	n := &sim{rules: s.rules, folders: s.folders, files: map[NameKey]*File{}, items: map[ItemID]*Item{}, parties: s.parties,
-		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
+		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, over: s.over, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
 	for key, id := range n.disk.public {
 		n.items[id] = &Item{ID: id, Name: key, State: Public, Match: s.items[id].Match, Attempts: s.items[id].Attempts, Links: 1}
 	}

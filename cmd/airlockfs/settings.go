@@ -22,9 +22,10 @@ type settings struct {
 
 	sync, unknownExit, whenClaimed              string
 	linger, keepReplaced, abandonedAfter        time.Duration
-	quarantineKeep, drain                       time.Duration
+	quarantineKeep, drain, wait                 time.Duration
 	quarantineMax                               int64
 	ignoreLitter, readOnly, foreground, verbose bool
+	rootOverride                                bool
 	configFile, logFile, logFormat, logLevel    string
 	mountOptions                                []string // for the kernel
 }
@@ -40,6 +41,7 @@ func (s *settings) mountFlags() *pflag.FlagSet {
 	f.Var(newChoice(&s.sync, "publish", "full", "none"), "sync", "what is durable before a file appears, `MODE`: publish (its bytes), full (its name too), none")
 	f.Var(newChoice(&s.unknownExit, "publish", "quarantine"), "unknown-exit", "what becomes of a file whose writer ended nobody knows how, `WHAT`: publish, quarantine")
 	f.Var(newChoice(&s.whenClaimed, "hide", "busy"), "when-claimed", "what others see of a claimed name, `HOW`: hide (nothing), busy (it, but an open says EBUSY)")
+	f.BoolVar(&s.rootOverride, "root-override", true, "root is not bound by locks of other users")
 	require := newList(&s.require, checkFeature)
 	require.commas = true
 	f.Var(require, "require", "refuse to mount if the backing lacks `FEATURE`[,…]: "+strings.Join(features, " "))
@@ -61,6 +63,7 @@ func (s *settings) addNames(f *pflag.FlagSet) {
 
 func (s *settings) addTimes(f *pflag.FlagSet) {
 	f.Var(newDuration(&s.linger, time.Hour), "linger", "give back a claim on a closed file that nobody used for this `TIME`, such as 90s, 10m or 1h; 0: never")
+	f.Var(newDuration(&s.wait, 10*time.Second), "wait", "an open waits for who has locked the file, `TIME` at most, then it says EBUSY; 0: at once")
 	f.Var(newDuration(&s.keepReplaced, 24*time.Hour), "keep-replaced", "keep a version that was written over for this `TIME`; 0: not at all")
 	f.Var(newDuration(&s.drain, 0), "drain", "after SIGTERM begin nothing new, and let finish what is under way for this `TIME`; 0: not asked for")
 	f.Var(newDuration(&s.abandonedAfter, 24*time.Hour), "abandoned-after", "put what a writer left unfinished into quarantine after this `TIME`")
@@ -133,7 +136,8 @@ func (s *settings) config() (fusefs.Config, error) {
 	table, err := s.ruleTable()
 	return fusefs.Config{
 		Rules: table, Observers: s.observers, Now: time.Now,
-		Sync:   map[string]fusefs.SyncMode{"publish": fusefs.SyncPublish, "full": fusefs.SyncFull, "none": fusefs.SyncNone}[s.sync],
+		Sync: map[string]fusefs.SyncMode{"publish": fusefs.SyncPublish, "full": fusefs.SyncFull, "none": fusefs.SyncNone}[s.sync],
+		Wait: s.wait, RootBound: !s.rootOverride,
 		Linger: s.linger, KeepReplaced: s.keepReplaced, Abandoned: s.abandonedAfter,
 		Quarantine:  protocol.Bounds{Keep: s.quarantineKeep, Most: s.quarantineMax},
 		ClaimedBusy: s.whenClaimed == "busy", UnknownFails: s.unknownExit == "quarantine", Owner: uint32(os.Getuid()),

@@ -84,7 +84,7 @@ type Lock struct {
 	Path    string    `json:"path"`
 	Raw     []byte    `json:"raw,omitempty"` // the path's bytes, if they are not UTF-8
 	Inode   uint64    `json:"inode"`
-	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK
+	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK; OPEN: an open(2) that waits
 	Mode    string    `json:"mode"` // READ WRITE
 	Start   uint64    `json:"start"`
 	End     uint64    `json:"end"` // 9223372036854775807: to the end of the file

@@ -1,0 +1,111 @@
+package fusefs
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/airlockfs/airlockfs/backing"
+	"github.com/airlockfs/airlockfs/protocol"
+)
+
+// approachLocked asks whether an open of a name may begin, or must wait for its lock file. An open that was sent to look
+// again has been let in.
+func (d *desk) approachLocked(n *node, c *call, tid uint32) error {
+	key := n.bytes.item.Name
+	if a, ok := d.asked[tid]; ok && a.node == n.id {
+		key = a.key
+	}
+	if r := d.redirects[tid]; len(d.locked) == 0 || r != nil && r.key == key {
+		return nil
+	}
+	approach := *c
+	approach.Op = protocol.OpApproach
+	_, err := d.decideLocked(&approach, func() (*protocol.World, error) {
+		parent, err := d.folderLocked(uint64(key.Folder))
+		if err != nil {
+			return nil, err
+		}
+		f := d.knownLocked(parent, key.Name)
+		return d.world(f, nil), d.boundLocked(f, n)
+	})
+	return err
+}
+
+// boundLocked finds the locks on the lock file of a name. n is the item that it means, nil if there is none.
+func (d *desk) boundLocked(f *protocol.File, n *node) error {
+	f.Bound = nil
+	parent := d.table.byID[uint64(f.Name.Folder)]
+	if len(d.locked) == 0 || !f.Match.Class.Bound() || parent == nil {
+		return nil
+	}
+	on := protocol.LockFileOf(f.Name)
+	st, err := d.Store.Stat(backing.Object{Folder: parent.path(), Name: on.Name})
+	switch lock := d.table.byInode[st.ID]; {
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil
+	case err != nil || lock == nil || lock.kind != itemNode:
+		return err
+	case lock.bytes.item.Match.Vector.Class == protocol.ClassLock:
+		f.Bound = d.holdingsLocked(lock, parent, n)
+	}
+	return nil
+}
+
+// holdingsLocked are the locks on a node whose holders may write the item, or make it in the folder if there is none.
+func (d *desk) holdingsLocked(lock, parent, item *node) []protocol.Holding {
+	var all []protocol.Holding
+	for _, l := range lock.bytes.locks.Held() {
+		h := d.holdingLocked(l)
+		if d.mayWriteLocked(parent, item, h.Holders) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// holdingLocked says who holds a lock: who has opened the file and who has asked for the lock may be two. A shell opens it,
+// and flock(1) locks it for the shell and ends; a process's lock is only its own.
+func (d *desk) holdingLocked(l protocol.Lock) protocol.Holding {
+	h := protocol.Holding{Lock: l}
+	taker := d.Callers.Party(l.By)
+	if taker != nil && !d.Callers.Ended(l.By) {
+		h.Holders = append(h.Holders, taker)
+	}
+	if open := d.handles[l.Handle]; open != nil && (l.Kind == protocol.Flock || len(h.Holders) == 0) {
+		h.Holders = append(h.Holders, open.party)
+	}
+	return h
+}
+
+// mayWriteLocked: only who may write a file binds others who would: else a reader could lock its owner out.
+func (d *desk) mayWriteLocked(parent, item *node, holders []*protocol.Party) bool {
+	for _, p := range holders {
+		uid, groups := p.Process.UID, []uint32(nil)
+		if uid != 0 {
+			groups = d.Callers.Groups(uint32(p.Process.PID))
+		}
+		var may bool
+		var err error
+		if item == nil || item.bytes.at == (backing.Object{}) {
+			may, err = d.Store.May(parent.path(), uid, p.GID, groups, unix.W_OK|unix.X_OK)
+		} else {
+			may, err = d.Store.MayFile(item.bytes.at, uid, p.GID, groups, unix.W_OK)
+		}
+		if may && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// locksChangedLocked: locks on a node were let go, or taken.
+func (d *desk) locksChangedLocked(n *node) {
+	if n.bytes.locks.Empty() {
+		delete(d.locked, n)
+	} else {
+		d.locked[n] = struct{}{}
+	}
+	d.letGoLocked(n.bytes.item.Name)
+}

@@ -1,0 +1,111 @@
+package fusefs
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/airlockfs/airlockfs/fusefs/report"
+	"github.com/airlockfs/airlockfs/protocol"
+)
+
+// opening is an open that may wait. It is tried, and if it meets what somebody will let go of, tried again each time
+// something of that name is let go, for --wait at most.
+type opening struct {
+	by    *protocol.Party
+	write bool
+	node  *node
+	since time.Time
+	last  bool // it waits no more: what it meets now is final
+
+	// While it waits.
+	on    protocol.NameKey // of this name
+	met   *protocol.Refusal
+	again chan struct{} // closed when it is to be tried again
+}
+
+// openPatiently tries an open until it is granted, refused for good, or has waited for --wait. EINTR: it was interrupted.
+// The waits are without the lock, and without the turn to read requests.
+func (d *desk) openPatiently(cancel <-chan struct{}, unique uint64, try func(*opening) (*handle, error)) (*handle, error) {
+	o := &opening{last: d.Config.Wait == 0}
+	var over <-chan time.Time
+	for {
+		h, err := try(o)
+		if o.again == nil {
+			return h, err
+		}
+		if over == nil {
+			t := time.NewTimer(d.Config.Wait)
+			defer t.Stop()
+			over = t.C
+			d.handOn(unique)
+		}
+		select {
+		case <-o.again:
+		case <-over:
+			o.last = true
+		case <-cancel:
+			err = syscall.EINTR
+		}
+		d.stopOpening(o)
+		if err == syscall.EINTR {
+			return nil, err
+		}
+	}
+}
+
+// waitsLocked has an open wait if it was refused because of what will be let go.
+func (d *desk) waitsLocked(o *opening, c *call, n *node, err error) error {
+	var r refused
+	if o == nil || o.last || !errors.As(err, &r) || r.On == (protocol.NameKey{}) {
+		return err
+	}
+	if full := d.waitRoomLocked(c.By.Process.UID); full != nil {
+		return full
+	}
+	if o.since.IsZero() {
+		o.since = c.At
+	}
+	o.by, o.write, o.node = c.By, c.Open.Write, n
+	o.on, o.met, o.again = r.On, r.Refusal, make(chan struct{})
+	d.openings[o] = struct{}{}
+	return err
+}
+
+func (d *desk) stopOpening(o *opening) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.openings, o)
+	o.again = nil
+}
+
+// letGoLocked has opens tried again that wait for something of a name.
+func (d *desk) letGoLocked(name protocol.NameKey) {
+	for o := range d.openings {
+		if o.on == name {
+			close(o.again)
+			delete(d.openings, o)
+		}
+	}
+}
+
+// openingsLocked are the opens that wait, for the control file "locks".
+func (d *desk) openingsLocked(uid uint32) []report.Lock {
+	var all []report.Lock
+	for o := range d.openings {
+		if !d.oversees(uid) && o.by.Process.UID != uid {
+			continue
+		}
+		path := d.pathLocked(o.node.bytes.item.Name)
+		l := report.Lock{Path: path, Raw: raw(path), Inode: o.node.inode.Ino, Kind: "OPEN", Mode: protocol.ReadLock.String(), End: protocol.ToEOF,
+			PID: o.by.Process.PID, Program: o.by.Program, Blocked: true, Since: o.since}
+		if o.write {
+			l.Mode = protocol.WriteLock.String()
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b report.Lock) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.PID, b.PID)) })
+	return all
+}
