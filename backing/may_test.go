@@ -153,3 +153,30 @@ func may(t *testing.T, s *Store, folder string, uid, gid uint32, groups []uint32
 	assert.NoError(t, err)
 	return ok
 }
+
+// TestMayFileIsWhatTheKernelDoes, when it is asked to open a file for writing.
+func TestMayFileIsWhatTheKernelDoes(t *testing.T) {
+	s := acquired(t, folderIn(t, "/dev/shm"), Options{})
+	file := filepath.Join(s.path, "in", "known")
+	write(t, file, "")
+	require.NoError(t, os.Chown(file, 1001, 2000))
+	yes := 0
+	for _, mode := range []uint32{0o600, 0o060, 0o002, 0o444, 0o666} {
+		require.NoError(t, unix.Chmod(file, mode))
+		for _, u := range users {
+			opened, err := os.Open(file)
+			require.NoError(t, err)
+			cmd := exec.Command("sh", "-c", ": >> /proc/self/fd/3")
+			cmd.Dir, cmd.ExtraFiles, cmd.SysProcAttr = "/", []*os.File{opened}, credential(u.uid, u.gid, u.groups...)
+			really := cmd.Run() == nil
+			opened.Close()
+			may, err := s.MayFile(Object{"in", "known"}, u.uid, u.gid, u.groups, unix.W_OK)
+			require.NoError(t, err)
+			assert.Equal(t, really, may, "mode %o, uid %d", mode, u.uid)
+			if may {
+				yes++
+			}
+		}
+	}
+	assert.Greater(t, yes, 5)
+}

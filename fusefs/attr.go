@@ -205,7 +205,7 @@ func (d *desk) setSize(p *protocol.Party, tid uint32, id, fh uint64, size int64)
 	case n.kind != itemNode:
 		return syscall.EINVAL
 	case h != nil && h.node == n:
-		return d.resize(h, size)
+		return d.resizeRecord(h, byteUse{tid: tid, uid: p.Process.UID, gid: p.GID}, size)
 	}
 	return d.truncate(p, tid, n, size)
 }
@@ -232,7 +232,7 @@ func (d *desk) truncate(p *protocol.Party, tid uint32, n *node, size int64) erro
 	if err != nil {
 		return err
 	}
-	err = d.resize(h, size)
+	err = d.resizeRecord(h, byteUse{}, size)
 	if late := d.finishTruncate(h); err == nil {
 		err = late
 	}

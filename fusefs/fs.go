@@ -10,8 +10,7 @@ import (
 // FS answers the kernel's requests. Each method decodes one request, makes one call to the desk, and encodes the answer.
 //
 // Not implemented, on purpose: Access (default_permissions makes the kernel check), Statx and Ioctl and Poll (the kernel
-// does without), CopyFileRange (the kernel falls back to reading and writing, which is what must be counted),
-// ReadDirPlus (not negotiated: entries differ between callers).
+// does without), ReadDirPlus (not negotiated: entries differ between callers).
 type FS struct {
 	fuse.RawFileSystem
 	desk     *desk

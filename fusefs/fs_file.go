@@ -32,9 +32,9 @@ func (fs *FS) Open(cancel <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) f
 const fmodeExec = 0x20
 
 // openFlags: what an open descriptor on unfinished bytes reads must come from us, because they may become another
-// file's bytes (a derived version's first write); immutable and shared ones may be cached.
+// file's bytes (a derived version's first write); immutable and shared ones may be cached. Where locks bind, we are asked.
 func openFlags(h *handle) uint32 {
-	if h.kind() == lockHandle {
+	if h.kind() == lockHandle || h.records != nil {
 		return fuse.FOPEN_DIRECT_IO
 	}
 	return 0
@@ -68,7 +68,7 @@ func (fs *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Re
 	if err != nil {
 		return nil, status(err)
 	}
-	n, err := fs.desk.read(h, buf, int64(in.Offset))
+	n, err := fs.desk.readRecord(h, reading(in), buf)
 	return fuse.ReadResultData(buf[:n]), status(err)
 }
 
@@ -92,7 +92,7 @@ func (fs *FS) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint
 			return 0, status(err)
 		}
 	}
-	n, err := fs.desk.write(h, p, data, int64(in.Offset), in.WriteFlags&fuse.WRITE_CACHE != 0)
+	n, err := fs.desk.writeRecord(h, writing(in), p, data, in.WriteFlags&fuse.WRITE_CACHE != 0)
 	return uint32(n), status(err)
 }
 
@@ -147,7 +147,7 @@ func (fs *FS) Fallocate(cancel <-chan struct{}, in *fuse.FallocateIn) fuse.Statu
 			return status(err)
 		}
 	}
-	return status(fs.desk.allocate(h, in.Mode, int64(in.Offset), int64(in.Length)))
+	return status(fs.desk.allocateRecord(h, calling(&in.InHeader), in.Mode, int64(in.Offset), int64(in.Length)))
 }
 
 // Lseek is LSEEK: SEEK_DATA and SEEK_HOLE.
@@ -186,13 +186,13 @@ func (fs *FS) GetLk(cancel <-chan struct{}, in *fuse.LkIn, out *fuse.LkOut) fuse
 // SetLk is F_SETLK, F_OFD_SETLK and flock(LOCK_NB).
 func (fs *FS) SetLk(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.setLock(fs.lockRequest(in)))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), fs.desk.setLock))
 }
 
 // SetLkw is F_SETLKW, F_OFD_SETLKW and flock.
 func (fs *FS) SetLkw(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.waitLock(cancel, fs.lockRequest(in)))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLock(cancel, r) }))
 }
 
 func (fs *FS) lockRequest(in *fuse.LkIn) lockRequest {

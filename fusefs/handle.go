@@ -36,6 +36,7 @@ type handle struct {
 	flushed   atomic.Bool
 	wrote     atomic.Bool
 	refused   atomic.Bool   // and told why
+	records   *records      // not nil: what others have locked binds it, and the kernel asks about all it does
 	releasing chan struct{} // closed when a sync after its last close, and what follows, is done; guarded by desk.mu
 	lastTID   atomic.Uint32
 
@@ -100,6 +101,9 @@ func (d *desk) attachLocked(h *handle) {
 	d.lastFH++
 	h.id = d.lastFH
 	d.handles[h.id] = h
+	if guardedLocked(h.node) {
+		h.records = &records{}
+	}
 	h.takes = 1
 	if h.base != nil {
 		h.takes = 2 // a file of its own at the first write

@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -76,7 +77,7 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 		d.wakeLocked(n, n.bytes.locks.Release(r.lock))
 		return n, nil
 	}
-	if err = d.lockRoomLocked(n, r.uid); err != nil {
+	if err = errors.Join(d.mayLockLocked(h), d.lockRoomLocked(n, r.uid)); err != nil {
 		return nil, err
 	}
 	_, granted, ok := n.bytes.locks.Acquire(r.lock)

@@ -60,6 +60,7 @@ type bytes struct {
 	last    backing.Stat                  // remembered for items that have no name any more
 	locks   protocol.Locks
 
+	uses    uses      // class records: reads and writes under way
 	unused  *redirect // that it was claimed for, and whose open has not come yet
 	flushed bool      // somebody's open of it has returned
 	saved   saved

@@ -148,6 +148,9 @@ func (d *desk) grantLocked(n *node, c *call, dec protocol.Decision, flags uint32
 	case protocol.AccessLock:
 		h.become(lockHandle)
 	}
+	if err := d.mayEmptyLocked(h, flags); err != nil {
+		return nil, err
+	}
 	if err := d.openForeignLocked(h, c, dec, flags); err != nil {
 		d.unclaimLocked(n, c, dec)
 		if refusal := (refused{}); errors.As(err, &refusal) {

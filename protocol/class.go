@@ -50,11 +50,8 @@ func (c Class) InPlace() bool {
 
 // effective is the class whose rules are carried out: those of a few classes do not exist yet.
 func (c Class) effective() Class {
-	switch c {
-	case ClassSerial:
+	if c == ClassSerial {
 		return ClassShared
-	case ClassRecords:
-		return ClassPlain
 	}
 	return c
 }

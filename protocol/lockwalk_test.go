@@ -267,7 +267,7 @@ func (w *lockWalk) step(b []byte) {
 	if a.flock = a.owner >= 4 && b[1]&16 != 0; a.flock {
 		a.from, a.to = 0, modelBytes
 	}
-	switch b[0] % 16 {
+	switch b[0] % 20 {
 	case 0, 1, 2:
 		w.acquire(a, false)
 	case 3, 4, 5, 6, 7, 8:
@@ -280,6 +280,9 @@ func (w *lockWalk) step(b []byte) {
 		w.closeOwner(a.owner & 3)
 	case 15:
 		w.closeHandle(a.owner & 3)
+	default:
+		cache := b[1]>>6 == 3
+		w.use(modelUse{process: a.owner & 3, file: int(b[1] >> 4 & 3), write: a.write && !cache, cache: cache, from: a.from, to: a.to})
 	}
 }
 

@@ -57,7 +57,12 @@ func unmovable(w *World, i *Item, e *Event) Decision {
 // alike: one inode may have names of both classes. If one kind is written in place, or one is claimed by its reader, the
 // other would be, too.
 func alike(a, b Class) bool {
-	return a == b || a.InPlace() && b.InPlace() || a.Claimed() && b.Claimed()
+	return a == b || inPlace(a, b) || a.Claimed() && b.Claimed()
+}
+
+// inPlace: one inode may have names of both classes. Who opens records by a name of another class would meet no lock.
+func inPlace(a, b Class) bool {
+	return a.InPlace() && b.InPlace() && (a == ClassRecords) == (b == ClassRecords)
 }
 
 // failedWriter: a rename or link is an act of its own, and does not ask how the writer ended unless publish=exit says so.
@@ -248,7 +253,7 @@ func linked(w *World, i *Item, t *File, e *Event) Decision {
 		x := moved(&World{File: w.File, Target: t, PartyOf: w.PartyOf}, i, e)
 		x.Alias = i.Owner // ln(1) is another process than the rm(1) that follows
 		return effects(x)
-	case (i.State == Public || i.State == Claimed) && (from == to || from.InPlace() && to.InPlace()) && t.Match.Temp != TempByName,
+	case (i.State == Public || i.State == Claimed) && (from == to || inPlace(from, to)) && t.Match.Temp != TempByName,
 		i.State == Claimed && to == ClassArchive:
 		return Decision{Item: i.ID, Access: AccessInPlace} // a second name of the same inode
 	}

@@ -197,7 +197,7 @@ func TestTempNames(t *testing.T) {
 
 // A class that is not built yet stands for the nearest one that is, and says so.
 func TestClassesWithoutEffectStandForOthers(t *testing.T) {
-	for class, want := range map[string]Class{"serial": ClassShared, "records": ClassPlain} {
+	for class, want := range map[string]Class{"serial": ClassShared} {
 		m := mustRules(t, DefaultNames(), "state/**="+class).At("state", "a")
 		assert.Equal(t, want, m.Class)
 		assert.Equal(t, class, m.Declared.String())

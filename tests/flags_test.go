@@ -136,7 +136,7 @@ func refusal(t *testing.T, backing, dir string, args ...string) (string, int) {
 }
 
 func TestARuleWithoutEffectIsToldSo(t *testing.T) {
-	for class, as := range map[string]string{"serial": "shared", "records": "plain"} {
+	for class, as := range map[string]string{"serial": "shared"} {
 		m := mountAlone(t, "--rule", "in/**="+class)
 		m.untilLogged("class " + class + " has no effect yet, its files are treated as " + as)
 	}

@@ -18,8 +18,8 @@ A --rule says of which class the files of a pattern are. Classes:
   log      appended to by many
   archive  where work ends; a taken name keeps both
   plain    as on any filesystem
+  records  plain, and what is locked binds who only reads and writes
   serial   not there yet: as shared
-  records  not there yet: as plain
 Switches, and for which classes:
   publish=close|exit|rename|quiet=TIME   queue, work, shared
   on-collision=replace|keep-both|refuse  queue, work

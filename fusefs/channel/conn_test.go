@@ -142,7 +142,7 @@ func TestPassthroughReadsTheBackingFile(t *testing.T) {
 func TestCapabilities(t *testing.T) {
 	t.Run("default", func(t *testing.T) {
 		m := serve(t, Options{})
-		assert.True(t, m.Has(fuse.CAP_ATOMIC_O_TRUNC|fuse.CAP_DIRECT_IO_ALLOW_MMAP|fuse.CAP_DONT_MASK))
+		assert.True(t, m.Has(fuse.CAP_ATOMIC_O_TRUNC|fuse.CAP_DONT_MASK))
 		assert.True(t, m.Has(fuse.CAP_POSIX_LOCKS|fuse.CAP_FLOCK_LOCKS|fuse.CAP_POSIX_ACL))
 		assert.False(t, m.Has(fuse.CAP_READDIRPLUS))
 	})

@@ -21,9 +21,10 @@ const (
 
 // wantedCapabilities are asked for beside the library's own list. Without
 // ATOMIC_O_TRUNC an open with O_TRUNC becomes OPEN and a SETATTR that names no
-// handle; without DIRECT_IO_ALLOW_MMAP a shared mapping of a direct handle is
-// ENODEV; with DONT_MASK the umask comes with the request, as default ACLs need.
-const wantedCapabilities = fuse.CAP_ATOMIC_O_TRUNC | fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_DONT_MASK
+// handle; with DONT_MASK the umask comes with the request, as default ACLs need.
+// DIRECT_IO_ALLOW_MMAP is not among them: a shared mapping of a direct handle is
+// ENODEV, because what is done with it would not come to us.
+const wantedCapabilities = fuse.CAP_ATOMIC_O_TRUNC | fuse.CAP_DONT_MASK
 
 // Options say how to mount. The zero value is usable.
 type Options struct {
