@@ -222,7 +222,7 @@ func (d *desk) truncate(p *protocol.Party, tid uint32, n *node, size int64) erro
 	case st.Size == size && !n.bytes.item.Match.Vector.Class.InPlace():
 		return d.touch(n)
 	}
-	h, err := d.open(p, tid, n.id, unix.O_WRONLY)
+	h, err := d.open(p, tid, n.id, unix.O_WRONLY|toResize)
 	made := d.takeRedirect(tid)
 	if made != nil {
 		d.mu.Lock()

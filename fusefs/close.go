@@ -86,6 +86,9 @@ func (d *desk) closeErrorLocked(h *handle) error {
 	case i.Taint.Kind == protocol.TaintWrite:
 		return d.refuseHandleLocked(h, "close", &protocol.Refusal{Reason: protocol.WriteFailed, WhatNow: i.Taint.Detail + ": " + advice[protocol.WriteFailed]})
 	}
+	if i.Base == 0 && h.wrote.Load() && i.State == protocol.Staged {
+		return d.tooLateLocked(h)
+	}
 	if i.Base == 0 || !h.wrote.Load() || i.State == protocol.Gone {
 		return nil // no version of another, or removed by its own writer
 	}
@@ -202,7 +205,7 @@ func (d *desk) writersGoneLocked(h *handle, n *node, c *call) bool {
 		c.Op = protocol.OpLifted
 		return true
 	}
-	return b.item.State != protocol.Public || b.item.Ghost && len(b.handles) == 0
+	return b.item.State != protocol.Public || b.item.Ghost && len(b.handles) == 0 || !b.item.Ghost && b.class != ""
 }
 
 // called names a party for people.

@@ -88,6 +88,7 @@ type desk struct {
 	syncing   *[]*folderSync             // asked for by who holds the lock and will wait; nil: he will not
 	ending    map[chan struct{}]struct{} // ends of descriptors and claims that are under way, and take their time
 	published publications
+	bases     bases
 	timers    map[*node]*time.Timer
 	stopped   bool   // no timer is to be set any more
 	drain     *drain // nil: the mount goes on
@@ -192,6 +193,7 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 			return protocol.Decision{}, err
 		}
 		c.Token = d.nextTokenLocked()
+		d.forJobLocked(c, w)
 		dec := protocol.Decide(w, &c.Event)
 		if dec.Refuse != nil {
 			d.tellOutsiderLocked(dec.Refuse, w)
@@ -204,6 +206,9 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 		err = d.performLocked(dec.Effects, c)
 		if errors.Is(err, errAgain) && try < 8 {
 			continue
+		}
+		if err == nil {
+			d.rebaseLocked(c, dec.Rebases)
 		}
 		return dec, err
 	}
@@ -235,7 +240,7 @@ func (d *desk) performLocked(effects []protocol.Effect, c *call) error {
 
 // aboutItemLocked decides about an item by itself: closed, ended, released, lifted.
 func (d *desk) aboutItemLocked(n *node, c *call) error {
-	c.Item = protocol.ItemID(n.id)
+	c.Item, c.Job = protocol.ItemID(n.id), n.bytes.job
 	_, err := d.decideLocked(c, func() (*protocol.World, error) {
 		if n.bytes.lost {
 			return nil, errLost

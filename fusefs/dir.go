@@ -119,9 +119,9 @@ func (d *desk) listedLocked(folder *node, path string, e backing.Entry, hidden m
 	case d.ghostLocked(folder, e.Name):
 		return false
 	case settled:
-		return m.Temp != protocol.TempByName || m.Class == protocol.ClassShared
+		return m.Temp != protocol.TempByName || m.Class.Versioned()
 	}
-	return m.Temp != protocol.TempByName && d.completeLocked(folder, path, e)
+	return (m.Temp != protocol.TempByName || d.knownShownLocked(path, e)) && d.completeLocked(folder, path, e)
 }
 
 // ghostLocked: a file that was made to be locked is in no listing.

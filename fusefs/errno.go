@@ -20,6 +20,7 @@ var errnos = map[protocol.Reason]syscall.Errno{
 	protocol.Fenced:       syscall.ESTALE,
 	protocol.WriteFailed:  syscall.EIO,
 	protocol.BaseGone:     syscall.EIO,
+	protocol.Outdated:     syscall.EBUSY,
 	protocol.OtherKind:    syscall.EXDEV,
 	protocol.Reserved:     syscall.EPERM,
 	protocol.HiddenBelow:  syscall.ENOTEMPTY,

@@ -72,6 +72,7 @@ func (d *desk) renewLocked(n *node) *node {
 	b.item.ID, b.item.Writers, b.item.Readers = protocol.ItemID(fresh.id), 0, 0
 	b.at, b.noted, b.class, b.last, b.names = n.bytes.at, n.bytes.noted, n.bytes.class, n.bytes.last, n.bytes.names
 	b.ctimeShown, b.ctimeOurs = n.bytes.ctimeShown, n.bytes.ctimeOurs
+	d.renumberBasesLocked(n, fresh)
 	d.findLocked(n.bytes.item.Name).Replace(&n.bytes.item, &b.item)
 	inode := n.inode
 	d.table.identify(n, backing.ID{})

@@ -31,7 +31,7 @@ func (d *desk) unfinishedElsewhereLocked(f *protocol.File, n *node, st backing.S
 	when, known := settled[st.ID.Ino]
 	switch {
 	case f.Match.Temp == protocol.TempByName:
-		return !known, nil // one that has been current stays visible under any name
+		return !known && !n.bytes.shown, nil // one that has been current stays visible under any name
 	case n.writtenHere():
 		return false, nil
 	case known && (when == ourDoing || when == st.Mtime.Nano()):

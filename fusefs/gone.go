@@ -28,6 +28,7 @@ func (noXattrs) RemoveXattr(string) error             { return syscall.ENODATA }
 func (d *desk) goneLocked(n *node, st backing.Stat) {
 	if n.kind == folderNode {
 		st.Nlink = 0
+		d.forgetBasesLocked(n)
 		d.Store.Forget(n.path())
 		d.dropKeyLocked(n)
 		d.ruins.folders = append(d.ruins.folders, n)

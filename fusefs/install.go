@@ -15,6 +15,7 @@ func (d *desk) installLocked(n *node, x *protocol.Effect, c *call) {
 	protocol.Apply(memory{d}, i, *x)
 	d.elsewhereLocked(d.table.byID[uint64(x.Over)])
 	n.movedLocked(old.Name)
+	n.bytes.workOf(c)
 	if other := d.table.byID[uint64(x.Swap)]; x.Swap != 0 {
 		other.movedLocked(i.Name)
 	}

@@ -245,6 +245,9 @@ func writeFailed(err error, at int64) string {
 
 // resize is ftruncate(2): a length beyond the end is announced, and must be reached by later writes.
 func (d *desk) resize(h *handle, size int64) error {
+	if err := d.mayResize(h); err != nil {
+		return err
+	}
 	f, err := d.writable(h, nil)
 	if err != nil {
 		return err

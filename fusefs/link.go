@@ -39,6 +39,9 @@ func (d *desk) linkLocked(p *protocol.Party, id, parentID uint64, name string) (
 		return found{}, err
 	}
 	if dec.Access == protocol.AccessInPlace {
+		if err = d.noteShownLocked(n, parent.key(name)); err != nil {
+			return found{}, err
+		}
 		if err = d.Store.Link(n.bytes.at, backing.Object{Folder: parent.path(), Name: name}); err != nil {
 			return found{}, err
 		}

@@ -67,6 +67,7 @@ func (d *desk) resolveLocked(p *protocol.Party, tid uint32, parent *node, name s
 	}
 	c := d.call(protocol.OpOpen, p)
 	i := protocol.Visible(d.world(f, nil), f, &c.Event)
+	d.lookedLocked(f, p, i, r != nil && r.key == key)
 	if i == nil {
 		i = d.forOthersLocked(f, c)
 	}

@@ -54,6 +54,7 @@ type bytes struct {
 	names   map[protocol.NameKey]struct{} // all names it is known to have on the disk, if it has several
 	fresh   *backing.File                 // made with the item, for the first open of it
 	noted   string                        // what its note on the disk says
+	shown   bool                          // a state file that has been current: visible under a temp name, too
 	class   string                        // the class it got by its maker's behaviour, if that decided
 	kept    int                           // those who must find it again: versions made from it, opens that were redirected to it
 	frozen  bool                          // written over: what the disk now says of the inode is the mount's own doing
@@ -81,8 +82,9 @@ type bytes struct {
 	releasing  chan struct{}                 // closed when what a look at it must wait for is done
 	ctimeShown unix.Timespec                 // what is shown as ctime while the disk says ctimeOurs: that was the mount's own doing
 	ctimeOurs  unix.Timespec
-	lastWrite  time.Time // through the mount
-	timesSet   bool      // its writer set its times on purpose
+	lastWrite  time.Time    // through the mount
+	timesSet   bool         // its writer set its times on purpose
+	job        protocol.Job // of a version of a state file: whose it is
 }
 
 // promised tells whether a length was announced that must be reached.

@@ -40,7 +40,7 @@ func (d *desk) noteMovedLocked(n *node, now *protocol.Item) {
 // noteLocked writes down what the place of an item does not say.
 func (d *desk) noteLocked(n *node, next *protocol.Item) error {
 	note, err := d.noteOfLocked(n, next)
-	n.bytes.class = note.Class
+	n.bytes.class, n.bytes.shown = note.Class, note.Shown
 	return errors.Join(err, d.writeNoteLocked(n, next, note))
 }
 
@@ -72,6 +72,7 @@ func (d *desk) noteOfLocked(n *node, next *protocol.Item) (note protocol.Note, e
 	if next.Private() {
 		note.Taint, note.Detail = next.Taint.Kind.String(), next.Taint.Detail
 	}
+	note.Shown = next.State == protocol.Public && (d.shownLocked(next.Name) || n.bytes.shown && next.Links > 1)
 	note.Former = d.formersText(next.Former)
 	note.Closed = next.State == protocol.Staged && next.Barrier == protocol.BarrierTemp
 	switch next.State {
@@ -104,6 +105,7 @@ func (d *desk) takeNoteLocked(n *node, text string) protocol.Note {
 	if text == closedNote {
 		n.bytes.noted = closedNote // one copy of it is enough
 	}
+	n.bytes.shown = note.Shown
 	i := &n.bytes.item
 	i.Attempts, i.Uncounted, i.Ghost, i.Until = note.Attempts, note.Uncounted, note.Ghost, d.within(note.Until, i.Match.Quiet)
 	if n.bytes.class = note.Class; note.Class != "" {

@@ -10,12 +10,15 @@ import (
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
+// toResize is beside the flags of open(2), for truncate(2) by path.
+const toResize = 1 << 31
+
 // openMode translates the flags of open(2).
 func openMode(flags, mode uint32) protocol.OpenMode {
 	acc := flags & unix.O_ACCMODE
 	return protocol.OpenMode{
 		Read: acc == unix.O_RDONLY || acc == unix.O_RDWR, Write: acc == unix.O_WRONLY || acc == unix.O_RDWR,
-		NonBlock: flags&unix.O_NONBLOCK != 0, Append: flags&unix.O_APPEND != 0, Truncate: flags&unix.O_TRUNC != 0, Exclusive: flags&unix.O_EXCL != 0, Mode: mode,
+		Resize: flags&toResize != 0, NonBlock: flags&unix.O_NONBLOCK != 0, Append: flags&unix.O_APPEND != 0, Truncate: flags&unix.O_TRUNC != 0, Exclusive: flags&unix.O_EXCL != 0, Mode: mode,
 	}
 }
 

@@ -53,7 +53,10 @@ func (d *desk) sayRefusedLocked(c *call, r *protocol.Refusal, w *protocol.World)
 func (d *desk) refuseLocked(a attempt, r *protocol.Refusal) error {
 	met := d.Callers.Party(r.By)
 	full, discreet := refusal(*r, called(met)), refusal(*r, called(met))
-	if met != nil && a.by != nil && met.Process.UID != a.by.Process.UID {
+	if c := r.Came; met == nil && c != nil && c.Name != "" {
+		full, discreet = refusal(*r, c.Name), refusal(*r, c.Name)
+	}
+	if d.anotherUser(a.by, met, r.Came) {
 		discreet = refusal(*r, "another user")
 	}
 	if a.below != "" {

@@ -69,7 +69,7 @@ func (d *desk) plainLocked(n *node) bool {
 // plain: nothing has happened to the item that the disk does not tell.
 func (b *bytes) plain() bool {
 	return b.item.State == protocol.Public && b.item.Links < 2 && len(b.names) == 0 && b.at != (backing.Object{}) && !b.item.Ghost &&
-		b.class == "" && b.unused == nil && b.releasing == nil && len(b.writers) == 0 && b.ctimeOurs == (unix.Timespec{})
+		b.class == "" && !b.shown && b.unused == nil && b.releasing == nil && len(b.writers) == 0 && b.ctimeOurs == (unix.Timespec{})
 }
 
 // fold keeps no more of a node than what is seen of it.

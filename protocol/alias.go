@@ -17,6 +17,7 @@ func (f *File) Disown(by PartyID) []*Item {
 
 // Replace puts another Item in the place of one: the same bytes under another id.
 func (f *File) Replace(old, now *Item) {
+	f.renumber(old.ID, now.ID)
 	if f.Public == old {
 		f.Public = now
 	}

@@ -59,5 +59,8 @@ func (c Class) effective() Class {
 // Claimed tells whether opening an item of the class for reading claims it.
 func (c Class) Claimed() bool { return c == ClassQueue || c == ClassWork }
 
+// Versioned tells whether files of the class are sequences of versions, of which the newest is current (section 9).
+func (c Class) Versioned() bool { return c == ClassShared || c == ClassSerial }
+
 // named tells whether the name tables have a say in folders of the class.
-func (c Class) named() bool { return c.Claimed() || c == ClassShared }
+func (c Class) named() bool { return c.Claimed() || c.Versioned() }

@@ -17,6 +17,8 @@ func lastClose(w *World, i *Item, e *Event) Decision {
 	switch {
 	case i.State == Public && i.Ghost && i.Empty:
 		return effects(remove(i))
+	case i.State == Public && w.File.regains(i):
+		return effects(public(i, i.Name, w.File.Match, e.At))
 	case i.State != Staged:
 		return Decision{}
 	case i.Derived, e.Unopened && i.Empty:
@@ -89,6 +91,9 @@ func publish(w *World, f *File, i *Item, e *Event) Decision {
 		q := quarantine(i, e.At)
 		q.Next.Taint = q.Next.Taint.Worse(Taint{Kind: TaintBase, Detail: "the version it was made from was claimed, replaced or removed meanwhile"})
 		return effects(q)
+	}
+	if i.Base == 0 && f.Stale(e.Job) {
+		return effects(late(f, i, e))
 	}
 	x := public(i, f.Name, i.Match, e.At)
 	switch {

@@ -17,7 +17,7 @@ import (
 //
 //	rules                        starts anew with these rules, one a line
 //	new                          starts anew with the rules there are
-//	party NAME [child-of P] [uid N] [worker W] [observer] [overrides]
+//	party NAME [child-of P] [uid N] [worker W] [observer] [overrides] [job N]     in the job of whom it descends from, if not in N
 //	open P PATH FLAGS            FLAGS of read write creat excl trunc append mkstemp nonblock
 //	write P PATH                 the first write to what P opened there
 //	lock P PATH                  asks for a lock on it
@@ -33,6 +33,8 @@ import (
 //	order P ORDER PATH#ID [as PATH] [force] [powerless]  ORDER of release requeue discard publish; uid 0 oversees all
 //	wait DURATION
 //	see P PATH...                what the names mean for P
+//	look P PATH                  P looks a name up, as stat(2) does
+//	bases PATH                   what jobs know of a state file, by their first party
 //	ls P                         the hidden names that listings show to P
 //	list                         all items
 //	restart                      a crash of the daemon, and what the next one finds
@@ -82,7 +84,7 @@ var commands map[string]func(*script, []string) string
 func init() {
 	commands = map[string]func(*script, []string) string{
 		"party": (*script).party, "open": (*script).open, "close": (*script).close, "end": (*script).end, "ended": (*script).ended,
-		"see": (*script).see, "ls": (*script).ls, "fork": (*script).fork, "order": (*script).order,
+		"see": (*script).see, "look": (*script).look, "bases": (*script).bases, "ls": (*script).ls, "fork": (*script).fork, "order": (*script).order,
 		"write": func(s *script, a []string) string { return s.answer(s.sim.write(s.handle(a[0], a[1]))) },
 		"lock":  func(s *script, a []string) string { return s.answer(s.sim.lock(s.handle(a[0], a[1]))) },
 		"rename": func(s *script, a []string) string {
@@ -149,6 +151,11 @@ func (s *script) party(args []string) string {
 		s.sim.heirs[p.ID] = parent
 	}
 	s.sim.observe[p.ID], s.sim.over[p.ID] = slices.Contains(args, "observer"), slices.Contains(args, "overrides")
+	if n := slices.Index(args, "job"); n > 0 {
+		group, err := strconv.Atoi(args[n+1])
+		require.NoError(s.t, err)
+		s.sim.jobs[p.ID] = Job{Group: group}
+	}
 	return ""
 }
 
@@ -247,7 +254,7 @@ func (s *script) fork(args []string) string {
 
 func (s *script) truncate(args []string) string {
 	p, n := s.who(args[0]), s.sim.key(args[1])
-	h, d := s.sim.open(p, n, OpenMode{Write: true}, false)
+	h, d := s.sim.open(p, n, OpenMode{Write: true, Resize: true}, false)
 	if h == nil {
 		return s.answer(d)
 	}

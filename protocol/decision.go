@@ -11,6 +11,7 @@ type Decision struct {
 	// Recover brings to an end that the rules allow: an item that waits behind a newer one which is not there is public,
 	// an unfinished one that was written over is not published.
 	Effects []Effect
+	Rebases []Rebase // once the effects are true
 }
 
 // Access is what an open may do.
@@ -62,6 +63,7 @@ const (
 	Fenced                         // the claim behind this descriptor is over
 	WriteFailed                    // an earlier write on it failed, or its writer did
 	BaseGone                       // made from a version that is no longer current
+	Outdated                       // the caller's job has read another version than the current one, or found none
 	OtherKind                      // no link between these two classes
 	Reserved                       // the name or attribute belongs to airlockfs
 	HiddenBelow                    // the folder holds items the caller may not see
@@ -73,7 +75,7 @@ const (
 )
 
 var reasonNames = [...]string{"", "not found", "claimed by somebody else", "busy", "name taken", "changed meanwhile", "claim is over",
-	"write failed", "base replaced", "other class", "reserved", "hidden items below", "invalid",
+	"write failed", "base replaced", "changed since it was read", "other class", "reserved", "hidden items below", "invalid",
 	"too many open files", "not permitted", "the mount is ending", "would have to wait"}
 
 func (r Reason) String() string { return reasonNames[r] }
@@ -87,7 +89,8 @@ type Refusal struct {
 	Since   time.Time
 	WhatNow string // what the refused may do
 	// On: an open may wait, until somebody lets go of something of this name, and then be tried again.
-	On NameKey
+	On   NameKey
+	Came *Came // BaseGone, Outdated: the version that came between, if that is known
 }
 
 func refuse(r Reason) Decision { return Decision{Refuse: &Refusal{Reason: r}} }
@@ -124,6 +127,7 @@ func Decide(w *World, e *Event) Decision {
 	if d.Refuse == nil {
 		d.Effects = append(d.Effects, liftOlder(w, e, d.Effects)...)
 		passFormers(w, e, d.Effects)
+		d.Rebases = rebase(w, e, d.Effects)
 	}
 	return d
 }

@@ -34,6 +34,7 @@ type Event struct {
 	Op   Op
 	At   time.Time
 	By   *Party
+	Job  Job    // whose bases count (section 9): the caller's, or its writer's of an item that the event is about
 	Item ItemID // OpOpen, OpClosed, OpEnded, OpReleased, OpLifted, OpLink, orders
 
 	// Observer: the caller never claims, by rule or because it may not remove the name. SeesClaimed: it sees what others
@@ -66,6 +67,7 @@ type Event struct {
 type OpenMode struct {
 	Read, Write, Append, Truncate, Exclusive bool
 	NonBlock                                 bool // it does not wait
+	Resize                                   bool // for truncate(2) by path
 	Mode                                     uint32
 }
 

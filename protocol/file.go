@@ -11,6 +11,9 @@ type File struct {
 	Link    *Item   // the name is on the disk, as a further name of an inode that is not public
 	// Bound are the locks on its lock file, for OpApproach and OpCreate only.
 	Bound []Holding
+
+	Bases map[Job]Base // of a state file: what jobs know of it
+	Came  Came         // and what last changed it, as far as some job needs that
 }
 
 // Alias is a temp name that link(2) published under another name and that was not yet unlinked.
@@ -57,12 +60,14 @@ func (w *World) kin(i *Item, who *Party) bool {
 }
 
 // Visible is the only rule of visibility: the item that the name means for a caller, or nil. Kin's staged item comes
-// first (but not one that was only opened and never written), then kin's claim, then the public one. A name that link(2)
+// first (but not one that was only opened and never written, nor one that comes too late), then kin's claim, then the public one. A name that link(2)
 // left behind means its item to the linker's kin whatever became of it, so that they can remove the name. An observer
 // sees claimed items too. A parked item, and an abandoned one that can be resumed, is found by whoever has its user id
 // and asks for exactly this name.
 func Visible(w *World, f *File, e *Event) *Item {
-	if i := newest(f, func(i *Item) bool { return (i.State == Staged || i.State == Held) && !i.Derived && w.kin(i, e.By) }); i != nil {
+	if i := newest(f, func(i *Item) bool {
+		return (i.State == Staged || i.State == Held) && !i.Derived && i.Taint.Kind != TaintBase && w.kin(i, e.By)
+	}); i != nil {
 		return i
 	}
 	if i := newest(f, func(i *Item) bool { return i.State == Claimed && w.kin(i, e.By) }); i != nil {

@@ -1,6 +1,9 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // model watches a sim from outside and knows the guarantees of section 2, but none of the rules that keep them: who is
 // whose kin, who delivered what, and what an item must not become.
@@ -12,12 +15,13 @@ type model struct {
 	torn   map[ItemID]bool             // some writer of it ended badly, or a write failed
 	lost   map[ItemID]bool             // a write failed
 	former map[ItemID]map[PartyID]bool // whose claims on it were released, and who have not opened it since
+	bases  modelBases
 	errs   []string
 }
 
 func newModel(s *sim) *model {
 	m := &model{sim: s, parent: map[PartyID]PartyID{}, before: map[ItemID]Item{}, given: map[ItemID]bool{}, torn: map[ItemID]bool{},
-		lost: map[ItemID]bool{}, former: map[ItemID]map[PartyID]bool{}}
+		lost: map[ItemID]bool{}, former: map[ItemID]map[PartyID]bool{}, bases: newModelBases()}
 	s.effects = func(s *sim, _ []Effect, _ int) { m.crash() }
 	return m
 }
@@ -41,7 +45,7 @@ func (m *model) related(a, b PartyID) bool { return m.kin(a, b) || m.kin(b, a) }
 
 // handed: the item stands where what is in it is handed from one to the other.
 func (m *model) handed(i *Item) bool {
-	return m.sim.folders[i.Name.Folder] != "plain" && !i.Ghost
+	return !i.Match.Class.InPlace() && !i.Ghost
 }
 
 // step checks everything after one call of who.
@@ -49,6 +53,7 @@ func (m *model) step(verb string, who PartyID) {
 	m.structure(m.sim)
 	m.counts()
 	m.released(verb, who)
+	m.lostUpdate(verb, who)
 	for _, i := range m.sim.items {
 		m.claim(i)
 		m.became(i, verb, who)
@@ -187,7 +192,7 @@ func acted(verb string) bool { return verb == "rename" || verb == "link" }
 // written: somebody has the item open to write a version of his own.
 func (m *model) written(id ItemID) bool {
 	for _, h := range m.sim.handles {
-		if h.item == id && h.write && h.access == AccessWrite {
+		if h.item == id && h.write && h.access == AccessWrite && !h.fenced {
 			return true
 		}
 	}
@@ -207,7 +212,7 @@ func (m *model) released(verb string, who PartyID) {
 				delete(m.former[id], f)
 			}
 		}
-		if verb == "release" && known && old.State == Claimed && i.State != Claimed && i.Former != nil {
+		if verb == "release" && known && old.State == Claimed && i.State != Claimed && slices.Contains(i.Former.All(), old.Owner) {
 			if m.former[id] == nil {
 				m.former[id] = map[PartyID]bool{}
 			}

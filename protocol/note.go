@@ -18,6 +18,7 @@ type Note struct {
 	Ghost     bool      `json:"ghost,omitempty"`  // made to be locked: of class lock by behaviour
 	Class     string    `json:"class,omitempty"`  // of a file whose maker's behaviour decided, not its name
 	Until     time.Time `json:"until,omitzero"`   // barrier quiet: when it lifts
+	Shown     bool      `json:"shown,omitempty"`  // of a state file under a temp name: it has been current, and stays visible
 	Former    string    `json:"former,omitempty"` // the processes whose claims on it were taken away (Line.String), separated by spaces
 }
 

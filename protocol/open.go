@@ -84,6 +84,8 @@ func openPublicWrite(w *World, i *Item, e *Event) Decision {
 		return met(Busy, o, "wait until it is published, or write under a temp name and rename")
 	}
 	switch {
+	case (e.Open.Truncate || e.Open.Resize) && w.File.Stale(e.Job):
+		return outdated(w.File)
 	case e.Open.Truncate && i.Match.OnCollision == CollideRefuse:
 		return refuse(Exists)
 	case e.Open.Truncate:

@@ -18,6 +18,9 @@ func rename(w *World, e *Event) Decision {
 	if t := w.Target.Public; t != nil && w.former(w.Target, t, e.By) {
 		return overtaken(t)
 	}
+	if w.Target.Stale(e.Job) {
+		return outdated(w.Target)
+	}
 	if e.Exchange {
 		return exchange(w, i, e)
 	}
@@ -28,7 +31,7 @@ func rename(w *World, e *Event) Decision {
 		return d
 	}
 	if c := ownClaim(w, w.Target, e); c != nil && c != i && (i.Closed() || i.Private()) {
-		return effects(succeedUnder(c, i))
+		return effects(succeedUnder(c, i, e))
 	}
 	x := []Effect{moved(w, i, e)}
 	if x[0].Next.State == Public {
@@ -50,6 +53,8 @@ func unmovable(w *World, i *Item, e *Event) Decision {
 		return met(Busy, i, "open it for writing to resume it: its writer was killed")
 	case i.InClaim:
 		return met(Busy, i, "close it first")
+	case i.State == Public && w.File.staleToTake(e.Job):
+		return outdated(w.File)
 	}
 	return failedWriter(i)
 }
@@ -57,7 +62,7 @@ func unmovable(w *World, i *Item, e *Event) Decision {
 // alike: one inode may have names of both classes. If one kind is written in place, or one is claimed by its reader, the
 // other would be, too.
 func alike(a, b Class) bool {
-	return a == b || inPlace(a, b) || a.Claimed() && b.Claimed()
+	return a == b || inPlace(a, b) || a.Claimed() && b.Claimed() || a.Versioned() && b.Versioned()
 }
 
 // inPlace: one inode may have names of both classes. Who opens records by a name of another class would meet no lock.
@@ -80,9 +85,15 @@ func ownClaim(w *World, f *File, e *Event) *Item {
 	return newest(f, func(i *Item) bool { return i.State == Claimed && w.kin(i, e.By) })
 }
 
-func succeedUnder(c, i *Item) Effect {
+// succeedUnder puts an item that its claimant has given the claimed one's name in the place of that. If who made the claim has
+// ended, and only a descendant kept it, it is his who goes on with it.
+func succeedUnder(c, i *Item, e *Event) Effect {
 	if i.Closed() {
-		return succeed(c, i)
+		x := succeed(c, i)
+		if c.Ending.Kind != Living {
+			x.Next.Owner, x.Next.UID, x.Next.Ending = e.By.ID, e.By.Process.UID, Verdict{}
+		}
+		return x
 	}
 	next := *i
 	next.Name, next.Match, next.InClaim, next.Base = c.Name, c.Match, true, c.ID
@@ -119,6 +130,8 @@ func moved(w *World, i *Item, e *Event) Effect {
 	switch {
 	case class.InPlace():
 		return public(i, t.Name, t.Match, e.At)
+	case i.State == Public && i.Match.Class.InPlace() && t.Versioned():
+		return rotated(i, t, e)
 	case t.Match.Temp == TempByName:
 		return movedToTemp(i, t, e)
 	case !i.Closed():
@@ -197,12 +210,13 @@ func bound(i *Item, t *File) Match {
 	return m
 }
 
-// covered are the caller's own unfinished items under the second name: they are written over, and never appear.
+// covered are the caller's own unfinished items under the second name: they are written over, and never appear. Who writes a
+// state file is told so.
 func covered(w *World, moved *Item, e *Event) []Effect {
 	var gone []Effect
 	for _, p := range w.Target.Private {
 		if p != moved && (p.State == Staged || p.State == Held) && !p.InClaim && !p.Derived && w.kin(p, e.By) {
-			gone = append(gone, remove(p))
+			gone = append(gone, overridden(w.Target, p, e))
 		}
 	}
 	return gone
@@ -253,7 +267,8 @@ func linked(w *World, i *Item, t *File, e *Event) Decision {
 		x := moved(&World{File: w.File, Target: t, PartyOf: w.PartyOf}, i, e)
 		x.Alias = i.Owner // ln(1) is another process than the rm(1) that follows
 		return effects(x)
-	case (i.State == Public || i.State == Claimed) && (from == to || inPlace(from, to)) && t.Match.Temp != TempByName,
+	case i.State == Public && from.Versioned() && to.Versioned(), // what has been current is visible under any name
+		(i.State == Public || i.State == Claimed) && (from == to || inPlace(from, to)) && t.Match.Temp != TempByName,
 		i.State == Claimed && to == ClassArchive:
 		return Decision{Item: i.ID, Access: AccessInPlace} // a second name of the same inode
 	}

@@ -83,9 +83,6 @@ func (r *Rule) parse() (err error) {
 	if class != class.effective() {
 		r.warn("class %s has no effect yet, its files are treated as %s", class, class.effective())
 	}
-	if class.effective() == ClassShared {
-		r.warn("versions are kept apart and replace one another whole, but a stale save is not refused yet")
-	}
 	if err := r.parseSwitches(words[1:]); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (r *Rules) byName(m *Match, folder, name string) {
 		*m = m.as(ClassLock, hits[tableLock])
 		m.Unlisted = hits[tableUnlisted] != ""
 		return
-	case hits[tableLog] != "" && m.Class == ClassShared:
+	case hits[tableLog] != "" && m.Class.Versioned():
 		*m = m.as(ClassLog, hits[tableLog])
 		return
 	case hits[tablePlain] != "":

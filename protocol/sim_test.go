@@ -24,6 +24,8 @@ type sim struct {
 	observe map[PartyID]bool
 	over    map[PartyID]bool // users' locks do not bind them
 	locks   simLocks
+	jobs    map[PartyID]Job // who is in another job than whom he descends from
+	work    map[ItemID]Job
 	disk    simDisk
 	handles []*simHandle
 	lastID  ItemID
@@ -48,7 +50,7 @@ var simStart = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func newSim(t testing.TB, rules ...string) *sim {
 	s := &sim{files: map[NameKey]*File{}, items: map[ItemID]*Item{}, names: map[PartyID]string{}, dead: map[PartyID]bool{}, heirs: map[PartyID]*Party{},
-		observe: map[PartyID]bool{}, over: map[PartyID]bool{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
+		observe: map[PartyID]bool{}, over: map[PartyID]bool{}, jobs: map[PartyID]Job{}, work: map[ItemID]Job{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
 	s.setRules(t, rules)
 	return s
 }
@@ -158,9 +160,11 @@ func (s *sim) event(op Op, p *Party) *Event {
 
 // decide runs one event to its end.
 func (s *sim) decide(w *World, e *Event) Decision {
+	s.forJob(w, e)
 	d := Decide(w, e)
 	if d.Refuse == nil {
 		s.perform(d.Effects, e.Op == OpEnded || e.Op == OpReleased || e.Op == OpOrderRelease || e.Op == OpOrderDiscard)
+		s.rebase(e, d)
 	}
 	return d
 }
@@ -187,6 +191,9 @@ func (s *sim) carryOut(x *Effect, taken bool) {
 	if old.State == Claimed && i.State != Claimed {
 		s.leaveClaim(i, taken)
 	}
+	if taken && old.InClaim && i.State != Staged {
+		s.fence(i)
+	}
 	if i.State == Public && old.State == Staged || i.State == Staged && old.State == Public {
 		s.regrant(i)
 	}
@@ -201,6 +208,13 @@ func (s *sim) leaveClaim(i *Item, taken bool) {
 		}
 	}
 	i.Readers = 0
+}
+
+// fence: what was written within a claim is nobody's any more when that is taken away.
+func (s *sim) fence(i *Item) {
+	for _, h := range s.handles {
+		h.fenced = h.fenced || h.item == i.ID
+	}
 }
 
 // regrant: a file that was made to be locked, or no longer is, is open to the same descriptors in another way.

@@ -16,6 +16,9 @@ func (s *sim) open(p *Party, n NameKey, m OpenMode, create bool) (*simHandle, De
 	var d Decision
 	for try := 0; try < 3; try++ {
 		i := s.visible(p, n)
+		if try == 0 {
+			s.looked(p, n)
+		}
 		if try > 0 && d.Access == AccessRedirect {
 			i = s.items[d.Item]
 		}
@@ -135,7 +138,7 @@ func (s *sim) closing(h *simHandle, i *Item) (Op, bool) {
 	case h.counted() && i.Writers == 0 && i.State == Held && i.Barrier == BarrierForeign:
 		return OpLifted, true
 	case h.counted() && i.Writers == 0 && i.State == Public:
-		return OpClosed, i.Ghost && last
+		return OpClosed, !i.Ghost || last
 	case h.counted() && i.Writers == 0:
 		return OpClosed, true
 	case h.access == AccessClaim && i.State == Claimed && i.Readers == 0 && i.Ending.Kind != Living:
@@ -213,6 +216,8 @@ func (s *sim) rename(p *Party, from, to NameKey, noReplace, exchange bool) Decis
 	if s.visible(p, from) == nil {
 		return refuse(NotFound)
 	}
+	s.looked(p, from)
+	s.looked(p, to)
 	e := s.event(OpRename, p)
 	e.NoReplace, e.Exchange = noReplace, exchange
 	return s.decide(s.world(from, &to), e)
@@ -223,6 +228,7 @@ func (s *sim) link(p *Party, from, to NameKey) Decision {
 	if i == nil {
 		return refuse(NotFound)
 	}
+	s.looked(p, to)
 	e := s.event(OpLink, p)
 	e.Item, e.NoReplace = i.ID, true
 	d := s.decide(s.world(i.Name, &to), e)
@@ -237,6 +243,7 @@ func (s *sim) unlink(p *Party, n NameKey) Decision {
 	if s.visible(p, n) == nil {
 		return refuse(NotFound)
 	}
+	s.looked(p, n)
 	return s.decide(s.world(n, nil), s.event(OpUnlink, p))
 }
 
@@ -265,7 +272,7 @@ func (s *sim) due() []*Item {
 // restarted is the sim after a crash at this point: descriptors are gone, what the disk has is decided about.
 func (s *sim) restarted() *sim {
 	n := &sim{rules: s.rules, folders: s.folders, files: map[NameKey]*File{}, items: map[ItemID]*Item{}, parties: s.parties,
-		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, over: s.over, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
+		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, over: s.over, jobs: s.jobs, work: map[ItemID]Job{}, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
 	for key, id := range n.disk.public {
 		n.items[id] = &Item{ID: id, Name: key, State: Public, Match: s.items[id].Match, Attempts: s.items[id].Attempts, Links: 1}
 	}

@@ -16,6 +16,9 @@ func unlink(w *World, e *Event) Decision {
 	if w.former(w.File, i, e.By) {
 		return overtaken(i)
 	}
+	if i.State == Public && w.File.staleToTake(e.Job) {
+		return outdated(w.File)
+	}
 	if base := w.item(i.Base); i.InClaim && base != nil && base.State == Claimed && w.kin(base, e.By) {
 		i = base
 	}

@@ -16,9 +16,9 @@ import (
 // walkStep is one random call: what, who, on which names.
 type walkStep [4]byte
 
-var walkRules = []string{"plain/**=plain", "work/**=work", "both/**=queue,on-collision=keep-both", "exit/**=queue,publish=exit"}
+var walkRules = []string{"plain/**=plain", "work/**=work", "both/**=queue,on-collision=keep-both", "exit/**=queue,publish=exit", "state/**=shared"}
 
-var walkNames = []string{"q/x", "q/y", "both/z", "q/x.tmp", "q/y.tmp", "plain/p", "work/w", "exit/e", "exit/e.tmp"}
+var walkNames = []string{"q/x", "q/y", "both/z", "q/x.tmp", "q/y.tmp", "plain/p", "work/w", "exit/e", "exit/e.tmp", "state/s", "state/s", "state/s.tmp", "state/r"}
 
 // walker drives a sim, and a model that watches it, through steps.
 type walker struct {
@@ -107,7 +107,9 @@ func walkCreate(w *walker, p *Party, s walkStep) string {
 
 func walkRead(w *walker, p *Party, s walkStep) string {
 	n, text := w.name(s[2])
-	return "read " + text + got(w.sim.open(p, n, OpenMode{Read: true}, s[3]%8 == 0))
+	h, d := w.sim.open(p, n, OpenMode{Read: true}, s[3]%8 == 0)
+	w.model.knows(p, n, h, OpenMode{Read: true})
+	return "read " + text + got(h, d)
 }
 
 func walkUpdate(w *walker, p *Party, s walkStep) string {
@@ -119,6 +121,7 @@ func walkUpdate(w *walker, p *Party, s walkStep) string {
 func (w *walker) open(p *Party, n NameKey, m OpenMode, create bool) string {
 	h, d := w.sim.open(p, n, m, create)
 	w.model.opened(h, m.Truncate)
+	w.model.knows(p, n, h, m)
 	return got(h, d)
 }
 

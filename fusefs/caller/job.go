@@ -8,14 +8,9 @@ import (
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
-// Job names what belongs together for a user: a named worker, or the process group of a script with all that it runs.
-// It is comparable. The zero Job is nobody's.
-type Job struct {
-	Worker string
-	UID    uint32 // of the worker
-	Group  int    // 0: its first process is outside our pid namespace
-	Leader uint64 // inode of the pidfd of the group's first process that we can see, which its number alone is not; 0: not known
-}
+// Job is the protocol's. Its Leader is the inode number of the pidfd of the group's first process that we can see; 0: not
+// known. Group 0: its first process is outside our pid namespace.
+type Job = protocol.Job
 
 // Job returns the party's job: its worker; else its process group, or its parent's group for a group that was made for
 // a part of the parent's work, as timeout(1) does. Zero if the party is forgotten, unseen or vanished.
@@ -52,8 +47,11 @@ func (t *Table) JobAlive(id protocol.PartyID) bool { return t.Alive(t.Job(id)) }
 // Alive tells whether any process of the job exists. It costs a system call or two; a zombie that nobody waits for
 // still counts in a process group.
 func (t *Table) Alive(j Job) bool {
-	if j.Worker != "" {
+	switch {
+	case j.Worker != "":
 		return t.workerAlive(j)
+	case j.Session != 0:
+		return !t.Ended(j.Session)
 	}
 	if j.Group == 0 {
 		return j.Leader != 0 && t.anyAlive(func(e *entry) bool { return e.party.Group == 0 && e.leader == j.Leader })
