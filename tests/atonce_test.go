@@ -25,13 +25,16 @@ func init() {
 // RELEASE is delayed.
 func rounds(act string) int {
 	switch {
-	case strings.Contains(os.Getenv("AIRLOCKFS_TAGS"), "slowrelease"):
+	case delayed():
 		return 3
 	case slices.Contains([]string{"close", "mmap", "rename", "unlock", "lock-close"}, act):
 		return 500
 	}
 	return 150
 }
+
+// delayed: the daemon is built with the tag that holds each RELEASE up.
+func delayed() bool { return strings.Contains(os.Getenv("AIRLOCKFS_TAGS"), "slowrelease") }
 
 // TestI7_WhoLooksAtOnceSeesIt: when the call that ends something has returned, a stranger who has been there all the
 // time sees the consequence, without a retry.

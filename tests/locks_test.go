@@ -123,12 +123,16 @@ func TestI7_WaiterGetsTheLockWhenItsHolderIsKilled(t *testing.T) {
 }
 
 func TestI7_LockIsFreeAtOnceAfterItsHoldersExit(t *testing.T) {
+	ended, killed := 100, 25
+	if delayed() {
+		ended, killed = 10, 5
+	}
 	for _, file := range lockFiles {
 		t.Run(file, func(t *testing.T) {
 			m := lockMount(t)
-			require.Equal(t, result{}, m.Run(`for ((i = 0; i < 100; i++)); do flock -n %s true || exit; done`, file))
+			require.Equal(t, result{}, m.Run(`for ((i = 0; i < %d; i++)); do flock -n %s true || exit; done`, ended, file))
 			require.Equal(t, result{}, m.Run(`exec 2>/dev/null
-				for ((i = 0; i < 25; i++)); do bash -c 'exec 9>%[1]s; flock -n 9 && kill -9 $$'; (flock -n 9) 9>%[1]s || exit; done`, file))
+				for ((i = 0; i < %[2]d; i++)); do bash -c 'exec 9>%[1]s; flock -n 9 && kill -9 $$'; (flock -n 9) 9>%[1]s || exit; done`, file, killed))
 		})
 	}
 }
