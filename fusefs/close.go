@@ -161,6 +161,7 @@ func (d *desk) releaseLocked(h *handle) {
 	d.closeLocksLocked(h)
 	d.detachLocked(h)
 	d.lastCloseLocked(h, n)
+	d.closedVersionLocked(n.bytes)
 	d.tidyLocked(n)
 	d.releasedLocked(h)
 }

@@ -77,10 +77,10 @@ type desk struct {
 	settling map[protocol.PartyID]struct{} // parties whose end is being settled
 	formers  map[protocol.PartyID]struct{} // parties that live and may be on an item's list of former claimants
 	waits    map[*protocol.Waiter]*lockWait
-	locked   map[*node]struct{}    // with locks that are held or waited for
-	openings map[*opening]struct{} // opens that wait
-	shares   map[uint32]share      // by user
-	shared   share                 // their sum
+	locked   map[*lockList]struct{} // that have locks which are held or waited for
+	openings map[*opening]struct{}  // opens that wait
+	shares   map[uint32]share       // by user
+	shared   share                  // their sum
 
 	// What a call leaves for a later one.
 	asked     map[uint32]asked           // by thread
@@ -111,7 +111,7 @@ func newDesk(c Config) *desk {
 		table: newTable(), slots: newSlots(c.Store), ghosts: map[protocol.NameKey]struct{}{},
 		outsiders: map[protocol.NameKey]time.Time{},
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
-		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*node]struct{}{}, openings: map[*opening]struct{}{}, shares: map[uint32]share{},
+		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, shares: map[uint32]share{},
 		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
 		warned: map[string]struct{}{}, copies: newCopies(), requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}
@@ -145,7 +145,6 @@ func (d *desk) call(op protocol.Op, p *protocol.Party) *call {
 		c.SeesClaimed = c.Observer && d.seesClaimed(p)
 		c.Uncounted = p.JobControl || protocol.ServesSessions(p.Program)
 		c.uid, c.gid = p.Process.UID, p.GID
-		c.Overrides = c.uid == 0 && !d.RootBound
 	}
 	return c
 }
@@ -171,11 +170,6 @@ func (d *desk) seesClaimed(p *protocol.Party) bool {
 
 // oversees tells whether the caller may know everything: root and the mount's owner.
 func (d *desk) oversees(uid uint32) bool { return uid == 0 || uid == d.Owner }
-
-// world is the Files an event touches, with the facts of parties.
-func (d *desk) world(f, target *protocol.File) *protocol.World {
-	return &protocol.World{File: f, Target: target, PartyOf: d.Callers.Party, HeirOf: d.livingsHeir}
-}
 
 // errAgain: the disk was not as the decision supposed (somebody else changed the backing). Look and decide again.
 var errAgain = errors.New("the backing changed meanwhile")
@@ -279,6 +273,7 @@ func (d *desk) worldAboutLocked(n *node) (*protocol.World, error) {
 // tidyLocked forgets a node that nobody needs any more.
 func (d *desk) tidyLocked(n *node) {
 	if n.idle() {
+		n.leavesLocked()
 		d.table.drop(n)
 	} else {
 		d.usedLastLocked(n)

@@ -34,7 +34,7 @@ const fmodeExec = 0x20
 // openFlags: what an open descriptor on unfinished bytes reads must come from us, because they may become another
 // file's bytes (a derived version's first write); immutable and shared ones may be cached. Where locks bind, we are asked.
 func openFlags(h *handle) uint32 {
-	if h.kind() == lockHandle || h.records != nil {
+	if h.kind() == lockHandle || h.records != nil || h.ofLockFile() {
 		return fuse.FOPEN_DIRECT_IO
 	}
 	return 0
@@ -186,13 +186,13 @@ func (fs *FS) GetLk(cancel <-chan struct{}, in *fuse.LkIn, out *fuse.LkOut) fuse
 // SetLk is F_SETLK, F_OFD_SETLK and flock(LOCK_NB).
 func (fs *FS) SetLk(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), fs.desk.setLock))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.setLock(cancel, in.Unique, r) }))
 }
 
 // SetLkw is F_SETLKW, F_OFD_SETLKW and flock.
 func (fs *FS) SetLkw(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLock(cancel, r) }))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLock(cancel, in.Unique, r) }))
 }
 
 func (fs *FS) lockRequest(in *fuse.LkIn) lockRequest {

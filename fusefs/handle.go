@@ -39,6 +39,8 @@ type handle struct {
 	records   *records      // not nil: what others have locked binds it, and the kernel asks about all it does
 	releasing chan struct{} // closed when a sync after its last close, and what follows, is done; guarded by desk.mu
 	lastTID   atomic.Uint32
+	lockFile  atomic.Bool // each write by it is asked about, as long as it writes in place
+	truncates bool        // when it has the lock: guarded by desk.mu
 
 	mu   sync.Mutex
 	file *backing.File // nil while a derived version has no bytes

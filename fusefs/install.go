@@ -13,6 +13,7 @@ func (d *desk) installLocked(n *node, x *protocol.Effect, c *call) {
 		d.buryLocked(x.Over, c)
 	}
 	protocol.Apply(memory{d}, i, *x)
+	d.succeedLocksLocked(n, d.table.byID[uint64(x.Over)])
 	d.elsewhereLocked(d.table.byID[uint64(x.Over)])
 	n.movedLocked(old.Name)
 	n.bytes.workOf(c)

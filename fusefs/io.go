@@ -33,6 +33,7 @@ func (d *desk) write(h *handle, p *protocol.Party, buf []byte, off int64, mapped
 	if err != nil {
 		return 0, err
 	}
+	defer d.endWrite(h)
 	h.wrote.Store(true)
 	n, err := h.writeAt(f, buf, off)
 	h.node.bytes.saved.changed()
@@ -51,13 +52,13 @@ func (h *handle) writeAt(f *backing.File, buf []byte, off int64) (int, error) {
 	return f.WriteAt(buf, off)
 }
 
-// writable gives the version bytes of its own, if this is its first write.
+// writable gives the version bytes of its own, if this is its first write. What it has begun ends with endWrite.
 func (d *desk) writable(h *handle, buf []byte) (*backing.File, error) {
 	if !h.write || h.fenced.Load() {
 		return nil, d.refuseFenced(h, "write")
 	}
 	if f := h.own(); f != nil {
-		return f, errors.Join(d.reopened(h, f), d.payload(h, buf))
+		return f, errors.Join(d.reopened(h, f), d.inPlace(h, buf))
 	}
 	if err := d.materialise(h); err != nil {
 		return nil, err
@@ -152,6 +153,9 @@ func (d *desk) mayBeginLocked(n *node, h *handle) error {
 			return d.refuseHandleLocked(h, "write", &protocol.Refusal{Reason: protocol.Busy, Kind: kindOf(o), By: o.Owner, Since: o.Since})
 		}
 	}
+	if r := d.writeMetLocked(h); r != nil {
+		return d.refuseHandleLocked(h, "write", r)
+	}
 	return nil
 }
 
@@ -180,13 +184,25 @@ func (d *desk) bytesFileLocked(n *node) (*backing.File, error) {
 	return f, nil
 }
 
-// payload: a file that was made to be locked gets bytes. If they are no pid it is an unfinished item from now on.
-func (d *desk) payload(h *handle, buf []byte) error {
+// inPlace is asked before each write in place; endWrite ends what it has begun.
+func (d *desk) inPlace(h *handle, buf []byte) error {
 	if h.kind() != inPlaceHandle {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	err := d.mayWriteInPlaceLocked(h)
+	if err == nil {
+		err = d.payloadLocked(h, buf)
+	}
+	if err == nil {
+		d.beginWriteLocked(h)
+	}
+	return err
+}
+
+// payloadLocked: a file that was made to be locked gets bytes. If they are no pid it is an unfinished item from now on.
+func (d *desk) payloadLocked(h *handle, buf []byte) error {
 	if !h.node.bytes.item.Ghost || isPID(buf) {
 		return nil
 	}
@@ -252,6 +268,7 @@ func (d *desk) resize(h *handle, size int64) error {
 	if err != nil {
 		return err
 	}
+	defer d.endWrite(h)
 	if err = f.Truncate(size); err != nil {
 		return err
 	}
@@ -268,6 +285,7 @@ func (d *desk) allocate(h *handle, mode uint32, off, n int64) error {
 	if err != nil {
 		return err
 	}
+	defer d.endWrite(h)
 	err = f.Allocate(mode, off, n)
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	if err != nil && !full {

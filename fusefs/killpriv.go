@@ -17,8 +17,11 @@ func withoutPrivileges(mode uint32) uint32 {
 
 // killPriv takes them away from what a handle writes.
 func (d *desk) killPriv(h *handle) error {
-	f, err := d.writable(h, nil)
-	if err != nil {
+	f, err := h.own(), error(nil)
+	if h.kind() != inPlaceHandle { // there the write that follows asks whether it may
+		f, err = d.writable(h, nil)
+	}
+	if err != nil || f == nil {
 		return err
 	}
 	st, err := f.Stat2()

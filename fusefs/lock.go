@@ -36,6 +36,7 @@ func (d *desk) lockedNodeLocked(h *handle, r *lockRequest) (*node, error) {
 	if n.bytes.item.State == protocol.Public {
 		for _, o := range n.bytes.handles {
 			o.become(inPlaceHandle)
+			o.lockFile.Store(true)
 		}
 	}
 	return n, nil
@@ -49,16 +50,16 @@ func (d *desk) testLock(r lockRequest) (protocol.Lock, bool, error) {
 	if err != nil {
 		return protocol.Lock{}, false, err
 	}
-	l, met := h.node.bytes.locks.Test(r.lock)
+	l, met := h.node.bytes.locksOf().Test(r.lock)
 	return l, met, nil
 }
 
 // setLock takes or gives back a lock without waiting.
-func (d *desk) setLock(r lockRequest) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, err := d.tryLockLocked(r)
-	return err
+func (d *desk) setLock(cancel <-chan struct{}, unique uint64, r lockRequest) error {
+	return d.lockWhenQuiet(cancel, unique, r, func() error {
+		_, err := d.tryLockLocked(r)
+		return err
+	})
 }
 
 func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
@@ -74,50 +75,61 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 		return nil, err
 	}
 	if r.unlock {
-		d.wakeLocked(n, n.bytes.locks.Release(r.lock))
+		d.wakeLocked(n, d.lockListLocked(n).Release(r.lock))
 		return n, nil
 	}
 	if err = errors.Join(d.mayLockLocked(h), d.lockRoomLocked(n, r.uid)); err != nil {
 		return nil, err
 	}
-	_, granted, ok := n.bytes.locks.Acquire(r.lock)
+	list := d.lockListLocked(n)
+	d.crossesLocked(n)
+	_, granted, ok := list.Acquire(r.lock)
 	d.wakeLocked(n, granted)
 	if !ok {
 		return n, syscall.EAGAIN
 	}
-	return n, nil
+	return n, d.truncateNowLocked(h)
 }
 
 // waitLock takes a lock, waiting in line for it. The wait ends early, with EINTR, only when the caller is interrupted:
 // the kernel would hand any other use of EINTR on to the program as an error it has no name for.
-func (d *desk) waitLock(cancel <-chan struct{}, r lockRequest) error {
-	d.mu.Lock()
-	n, err := d.tryLockLocked(r)
-	if err != syscall.EAGAIN {
-		d.mu.Unlock()
+func (d *desk) waitLock(cancel <-chan struct{}, unique uint64, r lockRequest) error {
+	var w *protocol.Waiter
+	var wait *lockWait
+	err := d.lockWhenQuiet(cancel, unique, r, func() (err error) {
+		w, wait, err = d.waitLockLocked(r)
+		return err
+	})
+	if wait == nil {
 		return err
 	}
-	if err = d.waitRoomLocked(r.uid); err != nil {
-		d.mu.Unlock()
-		return err
-	}
-	w, granted := n.bytes.locks.Wait(r.lock)
-	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
-	d.waits[w] = wait
-	d.wakeLocked(n, granted)
-	if protocol.Deadlock(r.lock, d.blockedByLocked) {
-		delete(d.waits, w)
-		d.wakeLocked(n, n.bytes.locks.Cancel(w))
-		d.mu.Unlock()
-		return syscall.EDEADLK
-	}
-	d.mu.Unlock()
 	select {
 	case <-wait.granted:
 		return nil
 	case <-cancel:
 		return d.stopWaiting(w, wait)
 	}
+}
+
+// waitLockLocked takes a lock, or has the request wait.
+func (d *desk) waitLockLocked(r lockRequest) (*protocol.Waiter, *lockWait, error) {
+	n, err := d.tryLockLocked(r)
+	if err != syscall.EAGAIN {
+		return nil, nil, err
+	}
+	if err = d.waitRoomLocked(r.uid); err != nil {
+		return nil, nil, err
+	}
+	w, granted := d.lockListLocked(n).Wait(r.lock)
+	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
+	d.waits[w] = wait
+	d.wakeLocked(n, granted)
+	if protocol.Deadlock(r.lock, d.blockedByLocked) {
+		delete(d.waits, w)
+		d.wakeLocked(n, d.lockListLocked(n).Cancel(w))
+		return nil, nil, syscall.EDEADLK
+	}
+	return w, wait, nil
 }
 
 // stopWaiting leaves the line, unless the lock was granted in the same moment: then it is given back.
@@ -130,7 +142,7 @@ func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
 	default:
 	}
 	delete(d.waits, w)
-	d.wakeLocked(wait.node, wait.node.bytes.locks.Cancel(w))
+	d.wakeLocked(wait.node, d.lockListLocked(wait.node).Cancel(w))
 	d.tidyLocked(wait.node)
 	return syscall.EINTR
 }
@@ -139,6 +151,9 @@ func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
 func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
 	d.locksChangedLocked(n)
 	for _, w := range granted {
+		if err := d.truncateNowLocked(d.handles[w.Handle]); err != nil {
+			d.Log.Error("a lock file could not be truncated as its opener asked", "path", d.pathLocked(n.bytes.item.Name), "error", err)
+		}
 		if wait := d.waits[w]; wait != nil {
 			close(wait.granted)
 			delete(d.waits, w)
@@ -149,12 +164,8 @@ func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
 // blockedByLocked answers whom an owner waits for, over all inodes.
 func (d *desk) blockedByLocked(owner uint64) []uint64 {
 	var by []uint64
-	seen := map[*node]struct{}{}
-	for _, wait := range d.waits {
-		if _, again := seen[wait.node]; !again {
-			seen[wait.node] = struct{}{}
-			by = append(by, wait.node.bytes.locks.BlockedBy(owner)...)
-		}
+	for list := range d.locked {
+		by = append(by, list.BlockedBy(owner)...)
 	}
 	return by
 }
@@ -177,14 +188,14 @@ func lockMode(typ uint32) protocol.LockMode {
 
 // closeOwnerLocked: a process has closed a descriptor of the file, and with it its POSIX locks.
 func (d *desk) closeOwnerLocked(n *node, owner uint64) {
-	if !n.bytes.locks.Empty() {
-		d.wakeLocked(n, n.bytes.locks.CloseOwner(owner))
+	if l := n.bytes.locksOf(); !l.Empty() {
+		d.wakeLocked(n, l.CloseOwner(owner))
 	}
 }
 
 // closeLocksLocked: an open file has ended, and with it all locks that were taken through it.
 func (d *desk) closeLocksLocked(h *handle) {
-	if n := h.node; !n.bytes.locks.Empty() {
-		d.wakeLocked(n, n.bytes.locks.CloseHandle(h.id))
+	if l := h.node.bytes.locksOf(); !l.Empty() {
+		d.wakeLocked(h.node, l.CloseHandle(h.id))
 	}
 }

@@ -48,17 +48,18 @@ func (d *desk) boundLocked(f *protocol.File, n *node) error {
 	case err != nil || lock == nil || lock.kind != itemNode:
 		return err
 	case lock.bytes.item.Match.Vector.Class == protocol.ClassLock:
-		f.Bound = d.holdingsLocked(lock, parent, n)
+		f.Bound = d.holdingsLocked(lock.bytes.locksOf().Held(), parent, n)
 	}
 	return nil
 }
 
-// holdingsLocked are the locks on a node whose holders may write the item, or make it in the folder if there is none.
-func (d *desk) holdingsLocked(lock, parent, item *node) []protocol.Holding {
+// holdingsLocked are the locks whose holders may write the item, or make it in the folder if there is none.
+func (d *desk) holdingsLocked(locks []protocol.Lock, parent, item *node) []protocol.Holding {
 	var all []protocol.Holding
-	for _, l := range lock.bytes.locks.Held() {
-		h := d.holdingLocked(l)
-		if d.mayWriteLocked(parent, item, h.Holders) {
+	for _, l := range locks {
+		h, open := d.holdingLocked(l), d.handles[l.Handle]
+		writes := open != nil && open.write && item != nil && open.node.bytes.locks == item.bytes.locks
+		if writes || d.mayBindLocked(parent, item, h.Holders) {
 			all = append(all, h)
 		}
 	}
@@ -79,8 +80,8 @@ func (d *desk) holdingLocked(l protocol.Lock) protocol.Holding {
 	return h
 }
 
-// mayWriteLocked: only who may write a file binds others who would: else a reader could lock its owner out.
-func (d *desk) mayWriteLocked(parent, item *node, holders []*protocol.Party) bool {
+// mayBindLocked: only who may write a file binds others who would: else a reader could lock its owner out.
+func (d *desk) mayBindLocked(parent, item *node, holders []*protocol.Party) bool {
 	for _, p := range holders {
 		uid, groups := p.Process.UID, []uint32(nil)
 		if uid != 0 {
@@ -102,10 +103,11 @@ func (d *desk) mayWriteLocked(parent, item *node, holders []*protocol.Party) boo
 
 // locksChangedLocked: locks on a node were let go, or taken.
 func (d *desk) locksChangedLocked(n *node) {
-	if n.bytes.locks.Empty() {
-		delete(d.locked, n)
+	if l := n.bytes.locks; l.Empty() {
+		delete(d.locked, l)
 	} else {
-		d.locked[n] = struct{}{}
+		d.locked[l] = struct{}{}
 	}
 	d.letGoLocked(n.bytes.item.Name)
+	d.liftLockedLocked(n.bytes.locks)
 }

@@ -39,6 +39,7 @@ func (d *desk) mayMoveInLocked(made, n *node) bool {
 func (d *desk) moveOutLocked(n *node) {
 	old := n.bytes.item
 	to := d.renewLocked(n)
+	d.shareLocksLocked(to, n)
 	for _, i := range d.findLocked(old.Name).Private {
 		if i.Base == old.ID {
 			i.Base = to.bytes.item.ID

@@ -59,7 +59,9 @@ type bytes struct {
 	kept    int                           // those who must find it again: versions made from it, opens that were redirected to it
 	frozen  bool                          // written over: what the disk now says of the inode is the mount's own doing
 	last    backing.Stat                  // remembered for items that have no name any more
-	locks   protocol.Locks
+	writing int                           // writes to a lock file that are under way
+	quiet   chan struct{}                 // closed when there are none
+	locks   *lockList                     // nil: nobody has asked for one yet
 
 	uses    uses      // class records: reads and writes under way
 	unused  *redirect // that it was claimed for, and whose open has not come yet
@@ -169,7 +171,7 @@ func (n *node) idle() bool {
 // needed: somebody must find the item as it is.
 func (b *bytes) needed() bool {
 	lost := b.saved.lost.Load() != nil && b.item.State != protocol.Gone
-	return len(b.handles) > 0 || b.unsettled != nil || b.item.Former != nil || b.kept > 0 || b.item.Private() || !b.locks.Empty() || lost
+	return len(b.handles) > 0 || b.unsettled != nil || b.item.Former != nil || b.kept > 0 || b.item.Private() || b.locks.used() || lost
 }
 
 // path is a folder's clean relative path in the backing, "" for the root.

@@ -154,6 +154,9 @@ func (d *desk) grantLocked(n *node, c *call, dec protocol.Decision, flags uint32
 	if err := d.mayEmptyLocked(h, flags); err != nil {
 		return nil, err
 	}
+	if d.putOffLocked(h, c.Open.Truncate) {
+		flags &^= unix.O_TRUNC
+	}
 	if err := d.openForeignLocked(h, c, dec, flags); err != nil {
 		d.unclaimLocked(n, c, dec)
 		if refusal := (refused{}); errors.As(err, &refusal) {

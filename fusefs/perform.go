@@ -66,6 +66,7 @@ func (d *desk) makeLocked(x *protocol.Effect, c *call) error {
 		}
 	}
 	d.table.add(n)
+	d.shareLocksLocked(n, d.makesFrom(x, c))
 	d.installLocked(n, x, c)
 	return nil
 }

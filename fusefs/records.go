@@ -169,7 +169,7 @@ func (d *desk) lockInTheWay(h *handle, u protocol.Use) *protocol.Refusal {
 	if u.Cache {
 		h.node.bytes.uses.cached.Store(true)
 	}
-	return h.node.bytes.locks.MayUse(u, d.holdingLocked) // which may not bind him after all
+	return h.node.bytes.locksOf().MayUse(u, d.holdingLocked) // which may not bind him after all
 }
 
 func (d *desk) mayUseLocked(h *handle, u protocol.Use, verb string, rule func(*protocol.Locks, protocol.Use, func(protocol.Lock) protocol.Holding) *protocol.Refusal) error {
@@ -177,7 +177,7 @@ func (d *desk) mayUseLocked(h *handle, u protocol.Use, verb string, rule func(*p
 		return nil
 	}
 	u.Overrides = d.overrides(u.By)
-	r := rule(&h.node.bytes.locks, u, func(k protocol.Lock) protocol.Holding { return d.bindingLocked(h.node, k) })
+	r := rule(h.node.bytes.locksOf(), u, func(k protocol.Lock) protocol.Holding { return d.bindingLocked(h.node, k) })
 	if r == nil {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (d *desk) overrides(p *protocol.Party) bool {
 // bindingLocked says who holds a lock on the node that others must respect.
 func (d *desk) bindingLocked(n *node, k protocol.Lock) protocol.Holding {
 	h := d.holdingLocked(k)
-	if open := d.handles[k.Handle]; (open == nil || !open.write) && n.bytes.at != (backing.Object{}) && !d.mayWriteLocked(nil, n, h.Holders) {
+	if open := d.handles[k.Handle]; (open == nil || !open.write) && n.bytes.at != (backing.Object{}) && !d.mayBindLocked(nil, n, h.Holders) {
 		h.Holders = nil
 	}
 	return h

@@ -46,8 +46,10 @@ func (d *desk) foldLocked(whole int) {
 		switch {
 		case d.table.byID[n.id] != n: // dropped since
 		case n.idle():
+			n.leavesLocked()
 			d.table.drop(n)
 		case d.plainLocked(n):
+			n.leavesLocked()
 			d.table.fold(n)
 		}
 	}

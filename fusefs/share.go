@@ -60,9 +60,9 @@ func (d *desk) waitRoomLocked(uid uint32) error {
 
 // lockRoomLocked refuses one more lock on an inode.
 func (d *desk) lockRoomLocked(n *node, uid uint32) error {
-	all, own := n.bytes.locks.Count(), 0
+	all, own := n.bytes.locksOf().Count(), 0
 	if all >= mostLocks/2 {
-		for _, l := range n.bytes.locks.Held() {
+		for _, l := range n.bytes.locksOf().Held() {
 			if d.uidOf(l.By) == uid {
 				own++
 			}

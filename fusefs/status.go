@@ -207,6 +207,8 @@ func explainHeld(i *protocol.Item, who string) (barrier, reason, lifts string) {
 		return b, "publish=rename: it was not renamed", "a rename or link to another name, or airlockfs publish"
 	case protocol.BarrierOlder:
 		return b, "a newer item of the same name goes first", "the newer one is claimed or settled, or airlockfs publish"
+	case protocol.BarrierLocked:
+		return b, "somebody else has locked the version that it will replace", "that lock is let go, or airlockfs publish"
 	case protocol.BarrierForeign:
 		return b, "it was moved here while somebody had it open for writing", "that descriptor is closed"
 	}
@@ -218,15 +220,12 @@ func (d *desk) locksFor(uid uint32) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := report.Locks{Locks: []report.Lock{}}
-	for _, n := range d.table.byID {
-		if n.kind != itemNode || n.bytes.locks.Empty() {
-			continue
+	for list := range d.locked {
+		for _, l := range list.Held() {
+			r.Locks = d.addLockLocked(r.Locks, l, false, uid)
 		}
-		for _, l := range n.bytes.locks.Held() {
-			r.Locks = d.addLockLocked(r.Locks, n, l, false, uid)
-		}
-		for _, w := range n.bytes.locks.Waiters() {
-			r.Locks = d.addLockLocked(r.Locks, n, w.Lock, true, uid)
+		for _, w := range list.Waiters() {
+			r.Locks = d.addLockLocked(r.Locks, w.Lock, true, uid)
 		}
 	}
 	r.Locks = append(r.Locks, d.openingsLocked(uid)...)
@@ -234,8 +233,12 @@ func (d *desk) locksFor(uid uint32) any {
 	return r
 }
 
-func (d *desk) addLockLocked(all []report.Lock, n *node, l protocol.Lock, blocked bool, uid uint32) []report.Lock {
-	p := d.Callers.Party(l.By)
+func (d *desk) addLockLocked(all []report.Lock, l protocol.Lock, blocked bool, uid uint32) []report.Lock {
+	p, h := d.Callers.Party(l.By), d.handles[l.Handle]
+	if h == nil {
+		return all
+	}
+	n := h.node
 	if !d.oversees(uid) && (p == nil || p.Process.UID != uid) {
 		return all
 	}

@@ -97,6 +97,8 @@ func publish(w *World, f *File, i *Item, e *Event) Decision {
 	}
 	x := public(i, f.Name, i.Match, e.At)
 	switch {
+	case !w.publishable(f, i, e):
+		return effects(hold(i, BarrierLocked, e.At, time.Time{}))
 	case i.Base != 0:
 		x.Over = i.Base
 		return effects(x)
@@ -194,6 +196,9 @@ func lifted(w *World, e *Event) Decision {
 	}
 	if i.Taint.Kind != NoTaint {
 		return effects(quarantine(i, e.At))
+	}
+	if i.Barrier == BarrierLocked && !w.publishable(w.File, i, e) {
+		return Decision{} // somebody else has a lock on it
 	}
 	return publish(w, w.File, i, e)
 }

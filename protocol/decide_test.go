@@ -17,11 +17,12 @@ import (
 //
 //	rules                        starts anew with these rules, one a line
 //	new                          starts anew with the rules there are
-//	party NAME [child-of P] [uid N] [worker W] [observer] [overrides] [job N]     in the job of whom it descends from, if not in N
+//	party NAME [child-of P] [uid N] [worker W] [observer] [job N]     in the job of whom it descends from, if not in N
 //	open P PATH FLAGS            FLAGS of read write creat excl trunc append mkstemp nonblock
 //	write P PATH                 the first write to what P opened there
 //	lock P PATH                  asks for a lock on it
-//	hold P PATH ex|sh|un         takes a lock on a name, or gives it up
+//	hold P PATH ex|sh|wait|un    takes a lock on a name, waits for one, or gives it up
+//	root-bound                   by other users' locks, too
 //	close P PATH [VERDICT|short|write-error|unopened]   VERDICT of clean failed killed
 //	rename P A B [noreplace] [exchange]
 //	link P A B | unlink P A | mkdir P A | truncate P A
@@ -97,6 +98,10 @@ func init() {
 			s.sim.hold(s.who(a[0]), s.sim.key(a[1]), a[2])
 			return ""
 		},
+		"root-bound": func(s *script, a []string) string {
+			s.sim.rootBound = true
+			return ""
+		},
 		"unlink":   func(s *script, a []string) string { return s.answer(s.sim.unlink(s.who(a[0]), s.sim.key(a[1]))) },
 		"mkdir":    func(s *script, a []string) string { return s.answer(s.sim.take(s.who(a[0]), s.sim.key(a[1]))) },
 		"truncate": (*script).truncate,
@@ -150,7 +155,7 @@ func (s *script) party(args []string) string {
 	if slices.Contains(args, "heir") {
 		s.sim.heirs[p.ID] = parent
 	}
-	s.sim.observe[p.ID], s.sim.over[p.ID] = slices.Contains(args, "observer"), slices.Contains(args, "overrides")
+	s.sim.observe[p.ID] = slices.Contains(args, "observer")
 	if n := slices.Index(args, "job"); n > 0 {
 		group, err := strconv.Atoi(args[n+1])
 		require.NoError(s.t, err)

@@ -148,7 +148,7 @@ func begins(e *Event, done []Effect) bool {
 }
 
 var rules = [...]func(*World, *Event) Decision{
-	OpOpen: open, OpCreate: create, OpApproach: approach, OpClosed: closed, OpUnlink: unlink, OpRename: rename, OpLink: link,
+	OpOpen: open, OpCreate: create, OpApproach: approach, OpWrite: write, OpClosed: closed, OpUnlink: unlink, OpRename: rename, OpLink: link,
 	OpEnded: ended, OpReleased: released, OpLifted: lifted, OpExpired: expired, OpTake: take,
 	OpLock: lock, OpPayload: payload,
 	OpOrderRelease: orderRelease, OpOrderRequeue: orderRequeue, OpOrderDiscard: orderDiscard, OpOrderPublish: orderPublish,

@@ -20,6 +20,7 @@ const (
 	OpLock               // a lock is asked for on an item
 	OpPayload            // the first bytes that are no pid go to a file that was made to be locked
 	OpApproach           // an open of a name is about to begin
+	OpWrite              // the first write to a version is about to begin, or one to a file in place
 
 	// An operator's orders about an item (order.go).
 	OpOrderRelease // end the claim on it
@@ -41,14 +42,14 @@ type Event struct {
 	// have claimed, too; not so an observer by its program's name, which anybody can take.
 	Observer, SeesClaimed bool
 
-	Overrides bool   // locks of other users do not bind the caller, who is root
 	Uncounted bool   // a claim made now counts no attempt
 	Token     uint64 // of a claim made now: larger than all that were given before
 	Idle      bool   // the mount is about to end, and the caller holds nothing that it could finish
 
 	Open      OpenMode
-	NoReplace bool // OpRename, OpLink: EEXIST if the target is taken
-	Exchange  bool // OpRename
+	NoReplace bool   // OpRename, OpLink: EEXIST if the target is taken
+	Exchange  bool   // OpRename
+	Handle    uint64 // the descriptor that the call came by: what is locked by it is no stranger's
 	Make      ItemID
 	Verdict   Verdict
 	NotClean  bool // a writer whose end nobody knows counts as one that failed

@@ -45,9 +45,10 @@ const (
 	BarrierRename          // publish=rename: no explicit rename or link
 	BarrierOlder           // a newer item of the same name goes first
 	BarrierForeign         // somebody outside has it open for writing
+	BarrierLocked          // a stranger has locked the version that it will replace
 )
 
-var barrierNames = [...]string{"", "close", "temp", "exit", "quiet", "rename", "older", "foreign"}
+var barrierNames = [...]string{"", "close", "temp", "exit", "quiet", "rename", "older", "foreign", "locked"}
 
 func (b Barrier) String() string { return barrierNames[b] }
 

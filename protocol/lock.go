@@ -58,12 +58,18 @@ type Lock struct {
 	Ahead bool
 }
 
-// Conflict tells whether two locks can't be held at the same time. It is the whole conflict matrix: their ranges
+// Conflict tells whether two locks of a kind can't be held at the same time. It is the whole conflict matrix: their ranges
 // overlap, at least one excludes others, their owners differ, and they see each other. As flock(2) says for local
 // filesystems, flock locks and fcntl locks don't.
-func Conflict(a, b Lock) bool {
-	return (a.Mode == WriteLock || b.Mode == WriteLock) && a.Owner != b.Owner &&
-		a.Start <= b.End && b.Start <= a.End && (a.Kind == Flock) == (b.Kind == Flock)
+func Conflict(a, b Lock) bool { return exclude(a, b) && (a.Kind == Flock) == (b.Kind == Flock) }
+
+func exclude(a, b Lock) bool {
+	return (a.Mode == WriteLock || b.Mode == WriteLock) && a.Owner != b.Owner && a.Start <= b.End && b.Start <= a.End
+}
+
+// conflict is Conflict, and where strangers' locks of all kinds see each other, the same for those.
+func (l *Locks) conflict(a, b Lock) bool {
+	return Conflict(a, b) || l.Strangers != nil && exclude(a, b) && l.Strangers(a, b)
 }
 
 // replaces tells whether a lock takes the place of h where they overlap: one owner has one mode on a byte, once for

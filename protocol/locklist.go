@@ -19,6 +19,10 @@ import "slices"
 type Locks struct {
 	held  heldLocks
 	queue []*Waiter // first come, first
+
+	// Strangers tells whether a flock and an fcntl lock are of two who have nothing to do with each other: then they
+	// conflict as two of a kind do. nil: they do not see each other, as on a local filesystem.
+	Strangers func(a, b Lock) bool
 }
 
 // Test answers F_GETLK: the first held lock, by Start, that keeps want from being granted.
@@ -82,3 +86,15 @@ func (l *Locks) Count() int { return len(l.held.locks) }
 
 // Empty tells whether nobody holds a lock or waits for one, so that the list may be forgotten.
 func (l *Locks) Empty() bool { return len(l.held.locks) == 0 && len(l.queue) == 0 }
+
+// Adopt takes over all locks and waiters of another list, of a version that has taken this one's place. Held locks that
+// conflict stay held: they were granted when they did not see each other.
+func (l *Locks) Adopt(o *Locks) []*Waiter {
+	for _, k := range o.held.locks {
+		l.held.set(k)
+	}
+	l.queue = append(l.queue, o.queue...)
+	slices.SortStableFunc(l.queue, func(a, b *Waiter) int { return a.Since.Compare(b.Since) })
+	*o = Locks{Strangers: o.Strangers}
+	return l.grant()
+}

@@ -49,12 +49,12 @@ func (l *Locks) inTheWay(want Lock, earlier []*Waiter) iter.Seq[Lock] {
 	return func(yield func(Lock) bool) {
 		from, to := l.held.near(want.Start, want.End)
 		for i := from; i < to; i++ {
-			if Conflict(l.held.locks[i], want) && !yield(l.held.locks[i]) {
+			if l.conflict(l.held.locks[i], want) && !yield(l.held.locks[i]) {
 				return
 			}
 		}
 		for _, w := range l.before(want, earlier) {
-			if Conflict(w.Lock, want) && !yield(w.Lock) {
+			if l.conflict(w.Lock, want) && !yield(w.Lock) {
 				return
 			}
 		}
@@ -63,7 +63,7 @@ func (l *Locks) inTheWay(want Lock, earlier []*Waiter) iter.Seq[Lock] {
 
 // before are the earlier waiters from the first one on that want must wait its turn behind.
 func (l *Locks) before(want Lock, earlier []*Waiter) []*Waiter {
-	first := slices.IndexFunc(earlier, func(w *Waiter) bool { return Conflict(w.Lock, want) })
+	first := slices.IndexFunc(earlier, func(w *Waiter) bool { return l.conflict(w.Lock, want) })
 	if first < 0 || want.Ahead || l.waitedFor(want.Owner) {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (l *Locks) waitedFor(owner uint64) bool {
 	}
 	for i := range l.held.locks {
 		h := &l.held.locks[i]
-		if h.Owner == owner && slices.ContainsFunc(l.queue, func(w *Waiter) bool { return Conflict(*h, w.Lock) }) {
+		if h.Owner == owner && slices.ContainsFunc(l.queue, func(w *Waiter) bool { return l.conflict(*h, w.Lock) }) {
 			return true
 		}
 	}

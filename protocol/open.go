@@ -88,6 +88,8 @@ func openPublicWrite(w *World, i *Item, e *Event) Decision {
 		return outdated(w.File)
 	case e.Open.Truncate && i.Match.OnCollision == CollideRefuse:
 		return refuse(Exists)
+	case e.Open.Truncate && w.bound(i, e).Refuse != nil:
+		return w.bound(i, e)
 	case e.Open.Truncate:
 		return newVersion(i, e, false)
 	}
@@ -195,9 +197,10 @@ func taken(i *Item) bool {
 }
 
 // underway: nobody else delivers under the name meanwhile, or the later delivery would be replaced by the earlier one.
-// Under publish=rename names are as private as temp names.
+// Under publish=rename names are as private as temp names. What waits for a lock's end waits for its holder's deliveries.
 func underway(i *Item) bool {
-	return taken(i) && !(i.State == Held && (i.Barrier == BarrierOlder || i.Barrier == BarrierRename))
+	waits := i.Barrier == BarrierOlder || i.Barrier == BarrierRename || i.Barrier == BarrierLocked
+	return taken(i) && !(i.State == Held && waits)
 }
 
 // otherWriter finds a stranger's unfinished item of a final name.

@@ -55,7 +55,7 @@ func recoverHeld(w *World, i *Item, e *Event) Decision {
 			q.Next.Taint = i.Taint.Worse(Taint{Kind: TaintExit, Detail: "its writer " + e.Verdict.String() + ": nothing was mounted then"})
 			return effects(q)
 		}
-	case BarrierForeign:
+	case BarrierForeign, BarrierLocked: // locks end with the mount
 		lift = true
 	}
 	switch {

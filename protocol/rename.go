@@ -12,8 +12,10 @@ func rename(w *World, e *Event) Decision {
 	case w.Target.Public == i || w.Target.Link == i:
 		return Decision{} // two names of one inode: rename(2) does nothing
 	}
-	if d := unmovable(w, i, e); d.Refuse != nil {
-		return d
+	for _, d := range []Decision{unmovable(w, i, e), w.removable(i, e), w.removable(w.Target.Public, e)} {
+		if d.Refuse != nil {
+			return d
+		}
 	}
 	if t := w.Target.Public; t != nil && w.former(w.Target, t, e.By) {
 		return overtaken(t)

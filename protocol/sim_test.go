@@ -13,25 +13,25 @@ import (
 // sim is a mount without a kernel and without a disk: it turns calls into events, carries the decisions out on a map of
 // names and in memory, and counts open descriptions, as the filesystem does.
 type sim struct {
-	rules   *Rules
-	folders []string
-	files   map[NameKey]*File
-	items   map[ItemID]*Item
-	parties []*Party
-	names   map[PartyID]string
-	dead    map[PartyID]bool
-	heirs   map[PartyID]*Party
-	observe map[PartyID]bool
-	over    map[PartyID]bool // users' locks do not bind them
-	locks   simLocks
-	jobs    map[PartyID]Job // who is in another job than whom he descends from
-	work    map[ItemID]Job
-	disk    simDisk
-	handles []*simHandle
-	lastID  ItemID
-	now     time.Time
-	effects func(*sim, []Effect, int) // told after each effect
-	said    []string
+	rules     *Rules
+	folders   []string
+	files     map[NameKey]*File
+	items     map[ItemID]*Item
+	parties   []*Party
+	names     map[PartyID]string
+	dead      map[PartyID]bool
+	heirs     map[PartyID]*Party
+	observe   map[PartyID]bool
+	rootBound bool
+	locks     simLocks
+	jobs      map[PartyID]Job // who is in another job than whom he descends from
+	work      map[ItemID]Job
+	disk      simDisk
+	handles   []*simHandle
+	lastID    ItemID
+	now       time.Time
+	effects   func(*sim, []Effect, int) // told after each effect
+	said      []string
 }
 
 // simHandle is an open file description.
@@ -50,7 +50,7 @@ var simStart = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func newSim(t testing.TB, rules ...string) *sim {
 	s := &sim{files: map[NameKey]*File{}, items: map[ItemID]*Item{}, names: map[PartyID]string{}, dead: map[PartyID]bool{}, heirs: map[PartyID]*Party{},
-		observe: map[PartyID]bool{}, over: map[PartyID]bool{}, jobs: map[PartyID]Job{}, work: map[ItemID]Job{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
+		observe: map[PartyID]bool{}, jobs: map[PartyID]Job{}, work: map[ItemID]Job{}, now: simStart, disk: simDisk{public: map[NameKey]ItemID{}, private: map[ItemID]Item{}}}
 	s.setRules(t, rules)
 	return s
 }
@@ -140,7 +140,7 @@ func (s *sim) look(n NameKey) *File {
 }
 
 func (s *sim) world(n NameKey, target *NameKey) *World {
-	w := &World{File: s.look(n), PartyOf: s.partyOf, HeirOf: s.heirOf}
+	w := &World{File: s.look(n), PartyOf: s.partyOf, HeirOf: s.heirOf, LocksOn: s.locksOn, RootBound: s.rootBound}
 	if target != nil {
 		w.Target = s.look(*target)
 		if w.File.Public == w.Target.Public && w.File.Public != nil {
@@ -153,7 +153,7 @@ func (s *sim) world(n NameKey, target *NameKey) *World {
 func (s *sim) event(op Op, p *Party) *Event {
 	e := &Event{Op: op, At: s.now, By: p}
 	if p != nil {
-		e.Observer, e.SeesClaimed, e.Overrides = s.observe[p.ID], s.observe[p.ID], s.over[p.ID]
+		e.Observer, e.SeesClaimed = s.observe[p.ID], s.observe[p.ID]
 	}
 	return e
 }

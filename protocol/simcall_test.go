@@ -86,6 +86,13 @@ func (s *sim) write(h *simHandle) Decision {
 	if i.State == Gone && i.Derived {
 		return refuse(Fenced)
 	}
+	if i.Derived || h.access == AccessInPlace {
+		e := s.event(OpWrite, h.party)
+		e.Item = i.ID
+		if d := s.decide(s.world(i.Name, nil), e); d.Refuse != nil {
+			return d
+		}
+	}
 	h.wrote = true
 	if i.Derived {
 		i.Derived = false
@@ -272,7 +279,7 @@ func (s *sim) due() []*Item {
 // restarted is the sim after a crash at this point: descriptors are gone, what the disk has is decided about.
 func (s *sim) restarted() *sim {
 	n := &sim{rules: s.rules, folders: s.folders, files: map[NameKey]*File{}, items: map[ItemID]*Item{}, parties: s.parties,
-		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, over: s.over, jobs: s.jobs, work: map[ItemID]Job{}, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
+		names: s.names, dead: s.dead, heirs: s.heirs, observe: s.observe, rootBound: s.rootBound, jobs: s.jobs, work: map[ItemID]Job{}, now: s.now, lastID: s.lastID, disk: s.disk.clone()}
 	for key, id := range n.disk.public {
 		n.items[id] = &Item{ID: id, Name: key, State: Public, Match: s.items[id].Match, Attempts: s.items[id].Attempts, Links: 1}
 	}

@@ -5,20 +5,33 @@ import "slices"
 // simLocks are the locks that are held, by name. Everybody may write everything.
 type simLocks map[NameKey][]Holding
 
-// hold takes a lock on a name, or gives it up.
+// hold takes a lock on a name, waits for one, or gives it up. What waited behind it for that is lifted.
 func (s *sim) hold(p *Party, n NameKey, how string) {
 	if s.locks == nil {
 		s.locks = simLocks{}
 	}
 	s.locks[n] = slices.DeleteFunc(s.locks[n], func(h Holding) bool { return h.By == p.ID })
-	if how == "un" {
+	if how != "un" {
+		l := Lock{Kind: Flock, Mode: WriteLock, Owner: uint64(p.ID), End: ToEOF, By: p.ID, Since: s.now}
+		if how == "sh" {
+			l.Mode = ReadLock
+		}
+		s.locks[n] = append(s.locks[n], Holding{Lock: l, Holders: []*Party{p}, Waits: how == "wait"})
 		return
 	}
-	l := Lock{Kind: Flock, Mode: WriteLock, Owner: uint64(p.ID), End: ToEOF, By: p.ID, Since: s.now}
-	if how == "sh" {
-		l.Mode = ReadLock
+	for _, i := range slices.Clone(s.File(n).Private) {
+		if i.State == Held && i.Barrier == BarrierLocked {
+			s.about(OpLifted, i)
+		}
 	}
-	s.locks[n] = append(s.locks[n], Holding{Lock: l, Holders: []*Party{p}})
+}
+
+// locksOn are the locks on a public name.
+func (s *sim) locksOn(i *Item) []Holding {
+	if i.State != Public {
+		return nil
+	}
+	return s.locks[i.Name]
 }
 
 // approach is the begin of an open of a name that the party sees.

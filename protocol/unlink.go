@@ -16,6 +16,9 @@ func unlink(w *World, e *Event) Decision {
 	if w.former(w.File, i, e.By) {
 		return overtaken(i)
 	}
+	if d := w.removable(i, e); d.Refuse != nil {
+		return d
+	}
 	if i.State == Public && w.File.staleToTake(e.Job) {
 		return outdated(w.File)
 	}

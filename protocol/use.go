@@ -60,7 +60,7 @@ func (u Use) boundBy(h Holding) bool {
 	case h.Handle == u.Handle && (h.Kind != Posix || len(h.Holders) > 0 && h.Holders[0].ID != h.By):
 		return false
 	}
-	return h.strangers(&Event{By: u.By, Overrides: u.Overrides})
+	return h.strangers(u.By, u.Overrides)
 }
 
 func (u Use) refusal(h Holding) *Refusal {

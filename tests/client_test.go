@@ -165,6 +165,9 @@ func clientCall(files clientFiles, w []string) (string, error) {
 	switch w[0] {
 	case "open": // open AS PATH FLAGS
 		fd, err := unix.Open(w[2], clientFlags(w[3]), clientMode(w[3]))
+		for err == unix.EINTR { // the runtime's own signals, as package os does
+			fd, err = unix.Open(w[2], clientFlags(w[3]), clientMode(w[3]))
+		}
 		if err == nil {
 			files[w[1]] = fd
 		}
@@ -197,7 +200,11 @@ func clientCall(files clientFiles, w []string) (string, error) {
 		n, err := unix.Getxattr(w[1], w[2], b)
 		return string(b[:max(n, 0)]), err
 	case "flock":
-		return "", unix.Flock(files.get(w[1]), map[string]int{"ex": 2, "sh": 1, "un": 8, "exnb": 6, "shnb": 5}[w[2]])
+		err := unix.Flock(files.get(w[1]), map[string]int{"ex": 2, "sh": 1, "un": 8, "exnb": 6, "shnb": 5}[w[2]])
+		for err == unix.EINTR {
+			err = unix.Flock(files.get(w[1]), map[string]int{"ex": 2, "sh": 1}[w[2]])
+		}
+		return "", err
 	case "lock":
 		return clientLockCall(files.get(w[1]), w[2], w[3], clientNumber(w[4]), clientNumber(w[5]))
 	}

@@ -17,7 +17,7 @@ func newLocksCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "locks [MOUNTPOINT]",
-		Short: "list the advisory locks, held and waited for",
+		Short: "list the locks, held and waited for",
 		Long: `List the locks on files of the mount in the columns of lslocks(8), with their true
 owners: lslocks itself shows the daemon. A mode with a * is waited for.`,
 		Args: orHere(takes(1, "airlockfs locks MOUNTPOINT")),
