@@ -192,7 +192,7 @@ func (fs *FS) SetLk(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 // SetLkw is F_SETLKW, F_OFD_SETLKW and flock.
 func (fs *FS) SetLkw(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLock(cancel, in.Unique, r) }))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLockOf(cancel, in.Unique, in.Pid, r) }))
 }
 
 func (fs *FS) lockRequest(in *fuse.LkIn) lockRequest {

@@ -14,7 +14,8 @@ const ToEOF uint64 = math.MaxInt64
 // The kernel marks a flock(2) request, but it sends F_SETLK and F_OFD_SETLK alike. The owner id tells them apart, once
 // it was seen elsewhere: an open file's flock requests and its RELEASE carry the id of its OFD locks, a FLUSH carries
 // the id of the process's POSIX locks. Kind matters only for display and EDEADLK, so Posix is a safe guess: a wrong one
-// answers EDEADLK to a cycle of OFD locks, in which Linux waits for ever.
+// answers EDEADLK to a cycle of OFD locks, in which Linux waits for ever. So who carries out a request that is to wait
+// asks what it is.
 type LockKind uint8
 
 const (

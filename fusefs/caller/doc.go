@@ -5,11 +5,12 @@
 //
 // execve(2) holds the lock exec_update_lock of its process while it closes close-on-exec descriptors, and each of
 // these closes is a FLUSH that waits for our answer. /proc/PID/stat and exe wait for the same lock, so reading them in
-// a handler can make the daemon and its caller wait for each other for ever. Hence three sources, and no other:
+// a handler can make the daemon and its caller wait for each other for ever. Hence these sources, and no other:
 //
 //   - any time: /proc/PID/status and statm, pidfd_open, poll and PIDFD_GET_INFO on a pidfd, getsid, getpgid, kill(pid, 0);
 //   - the caller's own stat and exe while it waits in OPEN, CREATE or RENAME (methods Opener, Mover): a process can't be at
-//     its close-on-exec descriptors before all its other threads are gone, and one of them waits for us;
+//     its close-on-exec descriptors before all its other threads are gone, and one of them waits for us; likewise a thread's
+//     system call while it waits for a lock (OpenFileLock);
 //   - stat of a thread that is exiting (method Closing) or of a zombie: neither can be in execve.
 //
 // So a party's first sight gives parent, process group, session, user and name; its first OPEN, CREATE or RENAME adds whether
