@@ -42,6 +42,9 @@ func (d *desk) carryOutLocked(x *protocol.Effect, c *call) error {
 	d.installLocked(n, x, c)
 	if x.Kind == protocol.Unname {
 		delete(n.bytes.names, x.At)
+		if n.bytes.item.Name == x.At { // who has looked up another name is about to open it
+			d.elsewhereLocked(n)
+		}
 	}
 	return nil
 }

@@ -88,3 +88,13 @@ func TestI4_BothNamesComeBackAfterARestart(t *testing.T) {
 	require.Equal(t, "x", m.Must(`cat b; rm a; test -e b && rm b`))
 	require.Empty(t, m.List("."))
 }
+
+// Who has found a file by one of its names opens it, though another one is removed meanwhile.
+func TestI8_AFileIsOpenedByOneNameWhileAnotherGoes(t *testing.T) {
+	m := mount(t, "--rule", "lk/**=lock")
+	m.Must(`mkdir lk; echo x > lk/a; ln lk/a lk/b`)
+	require.Equal(t, "x", m.Must("%s", `exec python3 -c 'import os, subprocess
+fd = os.open("lk/b", os.O_PATH)
+subprocess.run(["setsid", "-w", "rm", "lk/a"], check=True)
+print(open("/proc/self/fd/%d" % fd).read().strip())'`))
+}
