@@ -58,7 +58,7 @@ func (d *desk) getattr(p *protocol.Party, id, fh uint64) (found, error) {
 		return found{}, err
 	}
 	st, err := d.statLocked(n)
-	return found{n, st, attrTimeout(n)}, err
+	return found{node: n, stat: st, valid: attrTimeout(n)}, err
 }
 
 // change is what setattr(2) and its kin ask for; nil or negative: unchanged.
@@ -99,7 +99,7 @@ func (d *desk) setattr(p *protocol.Party, tid uint32, id, fh uint64, ch change) 
 		n.bytes.timesSet = true
 	}
 	st, err := d.statLocked(n)
-	return found{n, st, attrTimeout(n)}, err
+	return found{node: n, stat: st, valid: attrTimeout(n)}, err
 }
 
 // attributes is what both an object with a name and an open file can have changed.

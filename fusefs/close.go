@@ -17,6 +17,7 @@ func (d *desk) flush(h *handle, p *protocol.Party, v protocol.Verdict, owner uin
 	defer d.mu.Unlock()
 	h.node.bytes.flushed = true
 	d.closeOwnerLocked(h.node, owner)
+	d.markFlushedLocked(h, p)
 	if !h.write || h.kind() != writeHandle {
 		return err
 	}
@@ -160,6 +161,7 @@ func (d *desk) releaseLocked(h *handle) {
 	n := h.node
 	d.closeLocksLocked(h)
 	d.detachLocked(h)
+	d.markReleasedLocked(h)
 	d.lastCloseLocked(h, n)
 	d.closedVersionLocked(n.bytes)
 	d.tidyLocked(n)

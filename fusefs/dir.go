@@ -37,6 +37,7 @@ func (d *desk) list(p *protocol.Party, l *listing) (err error) {
 	for name := range folder.folder.lent {
 		d.settleDeadLocked(d.knownLocked(folder, name))
 	}
+	d.settleMarksLocked(folder)
 	path, hidden := folder.path(), d.hiddenInodesLocked(d.call(protocol.OpOpen, p))
 	l.names = packed{}
 	seen, complete := map[string]struct{}{}, 0

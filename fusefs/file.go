@@ -65,8 +65,10 @@ func (d *desk) fileOfLocked(i *protocol.Item) (*protocol.File, error) {
 func (d *desk) lookLocked(parent *node, name string) (*protocol.File, *node, error) {
 	f := d.knownLocked(parent, name)
 	d.settleDeadLocked(f)
+	d.settleMarkLocked(f.Name)
 	f.Public, f.Foreign, f.Link = nil, nil, nil
 	st, err := d.Store.Stat(backing.Object{Folder: parent.path(), Name: name})
+	f.Mark, f.Within = d.markThereLocked(f.Name, st, err), d.markWithinLocked(parent)
 	if errors.Is(err, syscall.ENOENT) || parent.id == rootID && name == backing.Control {
 		if d.liftOlderLocked(f) {
 			return d.lookLocked(parent, name)
@@ -104,6 +106,9 @@ func (d *desk) knownLocked(parent *node, name string) *protocol.File {
 func (d *desk) placeItemLocked(f *protocol.File, n *node, st backing.Stat) error {
 	i := &n.bytes.item
 	i.Links, n.bytes.last = int(st.Nlink), n.bytes.asShown(st)
+	if f.Mark != nil {
+		n.bytes.marked.Store(true)
+	}
 	n.nameLocked(f.Name)
 	if i.State != protocol.Public {
 		f.Link = i

@@ -29,6 +29,10 @@ func (d *desk) rmdirLocked(p *protocol.Party, parentID uint64, name string) erro
 	case n.kind != folderNode:
 		return syscall.ENOTDIR
 	}
+	if err = d.leaveLocked(p, parent, name, "remove"); err != nil {
+		return err
+	}
+	defer d.lookAtMarkLocked(parent.key(name))
 	if err = d.emptyLocked(n, p, "rmdir"); err != nil {
 		return err
 	}
@@ -75,7 +79,10 @@ func (d *desk) renameOtherLocked(p *protocol.Party, src, dst, n *node, from, to 
 		return err
 	}
 	how := howOf(flags)
-	if err = d.mayMoveOtherLocked(p, n, over, how); err != nil {
+	if err = d.leaveLocked(p, src, from, "rename"); err == nil {
+		err = d.mayMoveOtherLocked(p, n, over, how)
+	}
+	if err != nil {
 		return err
 	}
 	if err = d.mayTakeAwayLocked(dst, f.Public, p); err != nil {
@@ -236,6 +243,9 @@ func (d *desk) quietBelowLocked(p *protocol.Party, folder *node) error {
 				return d.refuseLocked(attempt{by: p, verb: "rename", path: folder.path(), below: d.pathLocked(f.Name)}, r)
 			}
 		}
+	}
+	if err := d.marksBelowLocked(p, folder); err != nil {
+		return err
 	}
 	if err := d.overtakenBelowLocked(p, folder); err != nil {
 		return err

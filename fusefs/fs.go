@@ -40,7 +40,7 @@ func (fs *FS) opener(h *fuse.InHeader) *protocol.Party {
 	return fs.desk.Callers.Opener(h.Pid, h.Uid, h.Gid)
 }
 
-// mover is the party of a rename, which may be a claim.
+// mover is the party of a call that makes or moves a name: that may be a claim, or a mark.
 func (fs *FS) mover(h *fuse.InHeader) *protocol.Party {
 	return fs.desk.Callers.Mover(h.Pid, h.Uid, h.Gid)
 }
@@ -51,7 +51,7 @@ func entry(out *fuse.EntryOut, f found) {
 	out.NodeId, out.Generation = f.node.id, 0
 	out.SetEntryTimeout(0)
 	if f.node.kind == folderNode {
-		out.SetEntryTimeout(folderTimeout)
+		out.SetEntryTimeout(f.name)
 	}
 	out.SetAttrTimeout(f.valid)
 	attr(&out.Attr, f.stat)
@@ -144,7 +144,7 @@ func (fs *FS) Rename(cancel <-chan struct{}, in *fuse.RenameIn, from, to string)
 
 // Link is LINK.
 func (fs *FS) Link(cancel <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.EntryOut) fuse.Status {
-	p := fs.who(&in.InHeader)
+	p := fs.mover(&in.InHeader)
 	fs.desk.mayLast(in.Unique)
 	var f found
 	err := fs.desk.saveFirst(in.Unique, func() (err error) {
@@ -181,7 +181,7 @@ func (fs *FS) Symlink(cancel <-chan struct{}, h *fuse.InHeader, target, name str
 
 func (fs *FS) made(h *fuse.InHeader, name string, out *fuse.EntryOut, create maker) fuse.Status {
 	fs.desk.mayLast(h.Unique)
-	f, err := fs.desk.make(fs.who(h), h.NodeId, name, create)
+	f, err := fs.desk.make(fs.mover(h), h.NodeId, name, create)
 	if err != nil {
 		return status(err)
 	}

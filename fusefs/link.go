@@ -30,7 +30,7 @@ func (d *desk) linkLocked(p *protocol.Party, id, parentID uint64, name string) (
 	}
 	d.touchLocked(parent, p)
 	if n.kind != itemNode {
-		return d.linkOtherLocked(n, parent, name)
+		return d.linkOtherLocked(p, n, parent, name)
 	}
 	c := d.call(protocol.OpLink, p)
 	c.Item, c.NoReplace = protocol.ItemID(id), true
@@ -50,6 +50,7 @@ func (d *desk) linkLocked(p *protocol.Party, id, parentID uint64, name string) (
 		n.nameLocked(n.bytes.item.Name)
 		n.nameLocked(parent.key(name))
 	}
+	d.markMadeLocked(p, parent, name, nil)
 	return d.referLocked(n)
 }
 
@@ -68,7 +69,7 @@ func (d *desk) linkWorldLocked(n, parent *node, name string) (*protocol.World, e
 	return d.world(f, t), err
 }
 
-func (d *desk) linkOtherLocked(n, parent *node, name string) (found, error) {
+func (d *desk) linkOtherLocked(p *protocol.Party, n, parent *node, name string) (found, error) {
 	if n.kind != otherNode {
 		return found{}, syscall.EPERM
 	}
@@ -76,6 +77,7 @@ func (d *desk) linkOtherLocked(n, parent *node, name string) (found, error) {
 		return found{}, err
 	}
 	d.oweLocked(parent.key(name), parent.path(), true)
+	d.markMadeLocked(p, parent, name, nil)
 	return d.referLocked(n)
 }
 

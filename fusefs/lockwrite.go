@@ -46,6 +46,9 @@ func (d *desk) mayWriteInPlaceLocked(h *handle) error {
 	if r := d.writeMetLocked(h); r != nil {
 		return d.refuseHandleLocked(h, "write", r)
 	}
+	if err := d.mayChangeLocked(h); err != nil {
+		return err
+	}
 	return d.truncateNowLocked(h)
 }
 

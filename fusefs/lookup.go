@@ -16,6 +16,7 @@ type found struct {
 	node  *node
 	stat  backing.Stat
 	valid time.Duration // for how long the kernel may remember the attributes
+	name  time.Duration // and a folder's name
 }
 
 // lookup resolves a name for a caller and counts a reference of the kernel's.
@@ -112,7 +113,7 @@ func (d *desk) referLocked(n *node) (found, error) {
 		return found{}, err
 	}
 	n.lookups++
-	return found{n, st, attrTimeout(n)}, nil
+	return found{n, st, attrTimeout(n), d.nameTimeoutLocked(n)}, nil
 }
 
 // forget takes references back.

@@ -65,7 +65,7 @@ func (d *desk) finishLocked(n *node, c *call, gone protocol.Item) {
 
 // repairLocked makes the folders of the control folder again that somebody removed. It fails if that itself is gone.
 func (d *desk) repairLocked() error {
-	for _, area := range append(protocol.Areas(), "folders", "replaced", "tokens") {
+	for _, area := range append(protocol.Areas(), "folders", "replaced", "tokens", "marks") {
 		if err := d.Store.MakePrivate(backing.Control + "/" + area); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func (d *desk) connect(o Options) (*channel.Conn, error) {
 // prepareLocked takes up what is on the disk, before there is a mount.
 func (d *desk) prepareLocked() error {
 	_, errEarlier := d.Store.Stat(object(foldersArea))
-	for _, area := range []string{foldersArea, replacedArea, tokensArea} {
+	for _, area := range []string{foldersArea, replacedArea, tokensArea, marksArea} {
 		if err := d.Store.MakePrivate(area); err != nil {
 			return err
 		}

@@ -21,8 +21,9 @@ func (d *desk) unlinkLocked(p *protocol.Party, parentID uint64, name string) err
 		return err
 	}
 	d.touchLocked(parent, p)
+	defer d.lookAtMarkLocked(parent.key(name))
 	if other, err := d.otherLocked(parent, name); err != nil || other != nil {
-		return d.unlinkOtherLocked(parent, name, other, err)
+		return d.unlinkOtherLocked(p, parent, name, other, err)
 	}
 	c := d.call(protocol.OpUnlink, p)
 	dec, err := d.decideLocked(c, func() (*protocol.World, error) {
@@ -50,12 +51,15 @@ func (d *desk) otherLocked(parent *node, name string) (*node, error) {
 	return n, nil
 }
 
-func (d *desk) unlinkOtherLocked(parent *node, name string, n *node, err error) error {
+func (d *desk) unlinkOtherLocked(p *protocol.Party, parent *node, name string, n *node, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case n.kind == folderNode:
 		return syscall.EISDIR
+	}
+	if err = d.leaveLocked(p, parent, name, "remove"); err != nil {
+		return err
 	}
 	at := backing.Object{Folder: parent.path(), Name: name}
 	st, err := d.Store.Stat(at)
@@ -110,6 +114,7 @@ func (d *desk) makeNameLocked(p *protocol.Party, parentID uint64, name string, c
 	}
 	if err == nil {
 		d.oweLocked(parent.key(name), at.Folder, true)
+		d.markMadeLocked(p, parent, name, nil)
 	}
 	return f, err
 }
@@ -143,6 +148,8 @@ func (d *desk) renameLocked(p *protocol.Party, from, to backing.Object, fromID, 
 		return d.refuseLocked(attempt{by: p, verb: "rename", path: backing.Control}, &protocol.Refusal{Reason: protocol.Reserved})
 	}
 	d.touchLocked(src, p)
+	defer d.lookAtMarkLocked(src.key(from.Name))
+	defer d.lookAtMarkLocked(dst.key(to.Name))
 	other, err := d.otherLocked(src, from.Name)
 	if err != nil {
 		return err

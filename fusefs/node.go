@@ -68,6 +68,7 @@ type bytes struct {
 	flushed bool      // somebody's open of it has returned
 	saved   saved
 
+	marked     atomic.Bool                   // it has a name that is a mark
 	reopened   atomic.Bool                   // it was complete, and the disk may still say so
 	making     sync.Mutex                    // held while the bytes of a derived version are made; before desk.mu
 	copying    bool                          // they are not complete
@@ -97,7 +98,8 @@ type folder struct {
 	key     string                        // its name in the control folder's registry, "" until it needs one
 	files   map[string]*protocol.File     // names that something private stands behind
 	lent    map[string]map[*node]struct{} // claimed items that are under another name now, by the name they go back to
-	settled map[uint64]int64              // complete files, by inode number: when they had last changed (foreign.go)
+	marks   map[string]*mark
+	settled map[uint64]int64 // complete files, by inode number: when they had last changed (foreign.go)
 	times   folderTimes
 
 	unsynced map[string]*folderSync // names that are not durable yet, with --sync=full
@@ -171,7 +173,7 @@ func (n *node) idle() bool {
 // needed: somebody must find the item as it is.
 func (b *bytes) needed() bool {
 	lost := b.saved.lost.Load() != nil && b.item.State != protocol.Gone
-	return len(b.handles) > 0 || b.unsettled != nil || b.item.Former != nil || b.kept > 0 || b.item.Private() || b.locks.used() || lost
+	return len(b.handles) > 0 || b.unsettled != nil || b.item.Former != nil || b.kept > 0 || b.marked.Load() || b.item.Private() || b.locks.used() || lost
 }
 
 // path is a folder's clean relative path in the backing, "" for the root.

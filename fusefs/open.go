@@ -293,7 +293,11 @@ func (d *desk) create(p *protocol.Party, tid uint32, parentID uint64, name strin
 	if err != nil {
 		return nil, err
 	}
-	return d.grantLocked(d.table.byID[uint64(dec.Item)], c, dec, flags)
+	h, err := d.grantLocked(d.table.byID[uint64(dec.Item)], c, dec, flags)
+	if err == nil && c.Open.Exclusive {
+		d.markMadeLocked(p, parent, name, h)
+	}
+	return h, err
 }
 
 // appearedLocked sends a thread whose name has come into being meanwhile back to look at it: only then does the kernel ask

@@ -12,13 +12,14 @@ type estate struct {
 	items map[*node]struct{}
 	calls map[uint64]time.Time          // by folder
 	names map[protocol.NameKey]struct{} // left behind by link(2)
+	marks map[*mark]struct{}            // that are held by it
 	wrote map[*node]struct{}            // what publish=exit keeps back until all its writers have ended well
 }
 
 // estateLocked is a party's estate, made, and the party watched, if it had none.
 func (d *desk) estateLocked(id protocol.PartyID) *estate {
 	if d.owned[id] == nil {
-		d.owned[id] = &estate{uid: d.uidOf(id), items: map[*node]struct{}{}, calls: map[uint64]time.Time{}, names: map[protocol.NameKey]struct{}{}, wrote: map[*node]struct{}{}}
+		d.owned[id] = &estate{uid: d.uidOf(id), items: map[*node]struct{}{}, calls: map[uint64]time.Time{}, names: map[protocol.NameKey]struct{}{}, marks: map[*mark]struct{}{}, wrote: map[*node]struct{}{}}
 		d.countLocked(d.owned[id].uid, 0, 1)
 		d.Callers.Watch(id)
 	}
@@ -42,7 +43,7 @@ func (d *desk) dropEstateLocked(id protocol.PartyID) {
 }
 
 func (d *desk) dropIfEmptyLocked(id protocol.PartyID, e *estate) {
-	if len(e.items) == 0 && len(e.names) == 0 && len(e.wrote) == 0 {
+	if len(e.items) == 0 && len(e.names) == 0 && len(e.wrote) == 0 && len(e.marks) == 0 {
 		d.dropEstateLocked(id)
 	}
 }
@@ -100,6 +101,9 @@ func (d *desk) endedLocked(end protocol.End) {
 	}
 	for name := range e.names {
 		d.bequeathLocked(name, end)
+	}
+	for x := range e.marks {
+		d.markEndedLocked(x, end.Party)
 	}
 	d.dropEstateLocked(end.Party)
 }

@@ -10,6 +10,7 @@ import (
 const (
 	foldersArea  = backing.Control + "/folders"  // registry: folder key → path, as symlinks
 	replacedArea = backing.Control + "/replaced" // versions that were written over
+	marksArea    = backing.Control + "/marks"    // whose marks are
 	tokensArea   = backing.Control + "/tokens"   // one folder, named after the last block of fencing tokens that was set aside
 )
 

@@ -31,6 +31,9 @@ func (d *desk) recoverLocked() error {
 		}
 		all = append(all, found...)
 	}
+	if err := d.recoverMarksLocked(); err != nil {
+		return err
+	}
 	for _, r := range all {
 		at := r.node.bytes.at
 		d.Log.Debug("found", "path", d.pathLocked(r.node.bytes.item.Name), "at", at, "by", doer(d.Callers.Party(r.node.bytes.item.Owner)))
@@ -158,6 +161,7 @@ func (d *desk) scanPlaceLocked(p protocol.Place, folder string) ([]*relic, error
 func (d *desk) relicLocked(p protocol.Place, at backing.Object) (*relic, error) {
 	st, err := d.Store.Stat(at)
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		d.relicOfMarkLocked(p, at, st)
 		return nil, err
 	}
 	d.slots.names[at.Folder][at.Name] = struct{}{}

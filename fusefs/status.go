@@ -28,6 +28,7 @@ func (d *desk) statusFor(uid uint32) any {
 		}
 	}
 	s.Items = append(s.Items, d.outsidersLocked(uid)...)
+	s.Items = append(s.Items, d.markItemsLocked(uid)...)
 	s.Warnings = d.diskWarnings()
 	s.Warnings = append(s.Warnings, d.fullWarningsLocked(uid)...)
 	if d.oversees(uid) && len(d.quarantine.bytes) > 0 {
@@ -229,6 +230,7 @@ func (d *desk) locksFor(uid uint32) any {
 		}
 	}
 	r.Locks = append(r.Locks, d.openingsLocked(uid)...)
+	r.Locks = append(r.Locks, d.markLocksLocked(uid)...)
 	sort.SliceStable(r.Locks, func(i, j int) bool { return r.Locks[i].Path < r.Locks[j].Path })
 	return r
 }

@@ -119,6 +119,9 @@ func effects(e ...Effect) Decision { return Decision{Effects: e} }
 func Decide(w *World, e *Event) Decision {
 	d := foreign(w, e)
 	if d.Refuse == nil {
+		d = guarded(w, e)
+	}
+	if d.Refuse == nil {
 		d = rules[e.Op](w, e)
 	}
 	if e.Idle && begins(e, d.Effects) {
@@ -150,7 +153,7 @@ func begins(e *Event, done []Effect) bool {
 var rules = [...]func(*World, *Event) Decision{
 	OpOpen: open, OpCreate: create, OpApproach: approach, OpWrite: write, OpClosed: closed, OpUnlink: unlink, OpRename: rename, OpLink: link,
 	OpEnded: ended, OpReleased: released, OpLifted: lifted, OpExpired: expired, OpTake: take,
-	OpLock: lock, OpPayload: payload,
+	OpLock: lock, OpPayload: payload, OpLeave: allowed, OpChange: allowed, OpMarkOver: markOver,
 	OpOrderRelease: orderRelease, OpOrderRequeue: orderRequeue, OpOrderDiscard: orderDiscard, OpOrderPublish: orderPublish,
 }
 

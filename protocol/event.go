@@ -21,6 +21,9 @@ const (
 	OpPayload            // the first bytes that are no pid go to a file that was made to be locked
 	OpApproach           // an open of a name is about to begin
 	OpWrite              // the first write to a version is about to begin, or one to a file in place
+	OpLeave              // a folder, link or special file is about to lose its name
+	OpChange             // a file that is written in place is about to change
+	OpMarkOver           // a file was a mark whose holder ended badly
 
 	// An operator's orders about an item (order.go).
 	OpOrderRelease // end the claim on it

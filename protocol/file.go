@@ -9,6 +9,8 @@ type File struct {
 	Aliases []Alias // further names of items published by link(2), for the kin of who linked
 	Foreign *Item   // instead of Public: somebody outside the mount is writing it
 	Link    *Item   // the name is on the disk, as a further name of an inode that is not public
+	Mark    *Mark   // the name is held by its mere existence
+	Within  *Mark   // the folder it lies in is
 	// Bound are the locks on its lock file, for OpApproach and OpCreate only.
 	Bound []Holding
 

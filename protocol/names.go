@@ -27,7 +27,7 @@ type NameTables struct {
 func DefaultNames() NameTables {
 	return NameTables{
 		Lock: []string{"*.lock", "*.lck", "*.pid", "*.lock.d", "lock", "mutex", ".~lock.*#", "~$*", ".*.sw?", ".#*",
-			"**/*.git/**/*.lock"},
+			"**/*.git/**/*.lock", "**/*.lock/*", "**/*.lck/*", "**/*.lock.d/*"},
 		Unlisted: []string{".*.sw?", ".#*"},
 		Log:      []string{"*.log", "*.out", "*.err"},
 		Plain:    []string{"**/*.git/**"},

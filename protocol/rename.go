@@ -273,6 +273,8 @@ func linked(w *World, i *Item, t *File, e *Event) Decision {
 		(i.State == Public || i.State == Claimed) && (from == to || inPlace(from, to)) && t.Match.Temp != TempByName,
 		i.State == Claimed && to == ClassArchive:
 		return Decision{Item: i.ID, Access: AccessInPlace} // a second name of the same inode
+	case i.State == Public && from.Claimed() && to == ClassLock && !e.Observer:
+		return lockedByLink(i)
 	}
 	return refuse(OtherKind)
 }

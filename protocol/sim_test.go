@@ -24,6 +24,7 @@ type sim struct {
 	observe   map[PartyID]bool
 	rootBound bool
 	locks     simLocks
+	marks     map[NameKey]*Mark
 	jobs      map[PartyID]Job // who is in another job than whom he descends from
 	work      map[ItemID]Job
 	disk      simDisk
@@ -128,7 +129,7 @@ func (s *sim) heirOf(id PartyID) *Party {
 // look reads the disk's part of a File anew.
 func (s *sim) look(n NameKey) *File {
 	f := s.File(n)
-	f.Public, f.Link, f.Bound = nil, nil, s.locks[LockFileOf(n)]
+	f.Public, f.Link, f.Bound, f.Mark = nil, nil, s.locks[LockFileOf(n)], s.marks[n]
 	if i := s.items[s.disk.public[n]]; i != nil {
 		if i.State == Public {
 			i.Name, f.Public = n, i

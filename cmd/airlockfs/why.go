@@ -221,6 +221,9 @@ func kindOf(mode os.FileMode) string {
 }
 
 func lockSentence(l report.Lock, now time.Time) string {
+	if l.Kind == "MARK" {
+		return fmt.Sprintf("%d %s holds it by its existence, for %s", l.PID, show.Name(l.Program), show.Age(now.Sub(l.Since)))
+	}
 	does := "holds"
 	if l.Blocked {
 		does = "waits for"

@@ -17,7 +17,7 @@ const statText = "13 (a) S (b) Z 11 10 9 34816 10 4194372 1 2 3 4 5 6 7 8 20 0 1
 func TestParseStatus(t *testing.T) {
 	got, err := parseStatus([]byte(statusText))
 	require.NoError(t, err)
-	assert.Equal(t, status{name: "a\n\\b", tgid: 12, ppid: 11, uid: 4, gid: 8, group: 10, session: 9, groups: []uint32{9, 10}, ignored: 0x280004}, got)
+	assert.Equal(t, status{name: "a\n\\b", tgid: 12, ppid: 11, uid: 4, gid: 8, group: 10, session: 9, groups: []uint32{9, 10}, numbers: []int{12, 2}, ignored: 0x280004}, got)
 }
 
 func TestOnlyAShellThatTheTerminalMayNotStopHasAPrompt(t *testing.T) {

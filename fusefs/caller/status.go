@@ -24,6 +24,7 @@ type status struct {
 	group   int
 	session int
 	groups  []uint32
+	numbers []int  // process id in each pid namespace, from the reader's to its own
 	ignored uint64 // signals, the lowest bit is number 1
 }
 
@@ -72,6 +73,8 @@ func (st *status) set(key, value []byte) (ok bool) {
 		st.group, ok = number(value)
 	case "NSsid":
 		st.session, ok = number(value)
+	case "NStgid":
+		st.numbers, ok = integers(value)
 	case "SigIgn":
 		var err error
 		st.ignored, err = strconv.ParseUint(string(bytes.TrimSpace(value)), 16, 64)
@@ -109,6 +112,15 @@ func id(value []byte, field int) (uint32, bool) {
 		return 0, false
 	}
 	return list[field], true
+}
+
+func integers(value []byte) ([]int, bool) {
+	list, ok := ids(value)
+	numbers := make([]int, len(list))
+	for n, id := range list {
+		numbers[n] = int(id)
+	}
+	return numbers, ok
 }
 
 func ids(value []byte) ([]uint32, bool) {

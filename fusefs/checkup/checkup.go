@@ -54,6 +54,7 @@ func Run(store *backing.Store, facts Facts) ([]report.Finding, error) {
 		c.checkItems()
 		c.replaced()
 		c.tokens()
+		c.marks()
 		c.public("")
 	}
 	sort.SliceStable(c.findings, func(i, j int) bool { return c.findings[i].Where < c.findings[j].Where })

@@ -12,6 +12,7 @@ const (
 	foldersArea  = "folders"
 	replacedArea = "replaced"
 	tokensArea   = "tokens"
+	marksArea    = "marks"
 	formatPath   = backing.Control + "/format"
 )
 
@@ -42,7 +43,7 @@ func (c *checkup) inspect() (readable bool, err error) {
 
 // control looks at what lies in the control folder itself.
 func (c *checkup) control() {
-	areas := append(protocol.Areas(), foldersArea, replacedArea, tokensArea)
+	areas := append(protocol.Areas(), foldersArea, replacedArea, tokensArea, marksArea)
 	names := c.list(backing.Control)
 	for _, name := range names {
 		switch {
@@ -58,7 +59,7 @@ func (c *checkup) control() {
 		}
 	}
 	for _, area := range areas {
-		if area != tokensArea && !slices.Contains(names, area) {
+		if area != tokensArea && area != marksArea && !slices.Contains(names, area) {
 			c.find("area-missing", inControl(area), "the area is missing")
 		}
 	}

@@ -62,6 +62,11 @@ var corruptions = map[string]func(d disk) string{
 	"registry-not-folder":  func(d disk) string { return d.link("in/public", "folders/2") },
 	"registry-twice":       func(d disk) string { return d.link("in", "folders/2") },
 
+	"mark-stray":      func(d disk) string { return d.file(control("marks/1")) },
+	"mark-unparsable": func(d disk) string { return d.link("nobody's", "marks/1") },
+	"mark-gone":       func(d disk) string { return d.mark(7, "gone.lock") },
+	"mark-owner-dead": func(d disk) string { return d.mark(70, "x.lock") },
+
 	"place-stray":      func(d disk) string { return d.file(control("held/file")) },
 	"place-unparsable": func(d disk) string { return d.folder(control("held/1~x")) },
 	"place-owner":      func(d disk) string { return d.chown(dirOf(place(protocol.Claimed, "1"))) },

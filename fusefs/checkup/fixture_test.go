@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -27,9 +28,11 @@ func newDisk(t *testing.T) disk {
 	require.NoError(t, s.MakePrivate(inControl(foldersArea)))
 	require.NoError(t, s.MakePrivate(inControl(replacedArea)))
 	require.NoError(t, s.MakePrivate(inControl(tokensArea)))
+	require.NoError(t, s.MakePrivate(inControl(marksArea)))
 	require.NoError(t, s.Close())
 	d.folder(control("tokens/1"))
 	d.file("in/public")
+	d.file("in/x.lock")
 	d.link("in", "folders/1")
 	d.item(place(protocol.Staged, "1"), "a")
 	d.item(place(protocol.Parked, "0"), "b.tmp")
@@ -72,6 +75,19 @@ func dirOf(p protocol.Place) string { return control(p.State.Area() + "/" + p.Di
 func (d disk) link(target, name string) string {
 	require.NoError(d.t, os.Symlink(target, d.path(control(name))))
 	return control(name)
+}
+
+// mark makes a record of a mark of a process; a name that is there is what it is about.
+func (d disk) mark(pid int, name string) string {
+	r := protocol.MarkRecord{Line: protocol.Line{Process: place(protocol.Claimed, "1").Owner}, Folder: "1", Name: name, Since: time.Unix(1, 0)}
+	r.Line.Process.PID = pid
+	s, err := backing.Open(d.dir, backing.Options{Look: true})
+	require.NoError(d.t, err)
+	defer s.Close()
+	if st, err := s.Stat(backing.Object{Folder: "in", Name: name}); err == nil {
+		r.Ino, r.Born = st.Ino, st.Born
+	}
+	return d.link(r.String(), "marks/1")
 }
 
 func (d disk) note(path, text string) string {

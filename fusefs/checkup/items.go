@@ -3,6 +3,8 @@ package checkup
 import (
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/airlockfs/airlockfs/backing"
 	"github.com/airlockfs/airlockfs/protocol"
 )
@@ -20,6 +22,7 @@ func (c *checkup) listItem(p *placed, name string) {
 	st, path, ok := c.stat(p.path, name)
 	switch {
 	case !ok:
+	case p.State == protocol.Quarantined && (st.IsFolder() || st.Mode&unix.S_IFMT == unix.S_IFLNK): // a mark
 	case st.IsFolder():
 		c.find("item-folder", path, "a place holds files only")
 	case !st.IsRegular():

@@ -68,6 +68,11 @@ var kinds = map[string]kind{
 	"public-control": {do: "Nothing to do, unless it should not be there: it is the control folder of another backing"},
 	"public-mount":   {do: "Nothing to do: what is mounted there is not served"},
 
+	"mark-stray":      {problem: true, do: lookThenMove},
+	"mark-unparsable": {problem: true, do: "Remove it: whose lock it was is not known, and it is an ordinary file from the next mount on"},
+	"mark-gone":       {transient: true, do: remountGives},
+	"mark-owner-dead": {transient: true, do: remountGives},
+
 	"tokens-missing": {do: "Nothing, unless the clock was set back: the next mount goes on with larger tokens by the clock"},
 	"tokens-stray":   {problem: true, do: "Remove it: tokens go on after the largest number there, and by the clock"},
 

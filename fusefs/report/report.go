@@ -30,7 +30,7 @@ type Item struct {
 	Item     uint64    `json:"item"` // the version's number, which events have too
 	Path     string    `json:"path"`
 	Raw      []byte    `json:"raw,omitempty"` // the path's bytes, if they are not UTF-8
-	State    string    `json:"state"`         // staged parked held published claimed quarantined abandoned; outside: somebody outside the mount writes it
+	State    string    `json:"state"`         // staged parked held published claimed quarantined abandoned; outside: somebody outside the mount writes it; marked: a lock by its existence, which everybody sees
 	Owner    *Owner    `json:"owner"`
 	Since    time.Time `json:"since"`
 	Size     int64     `json:"size"`
@@ -84,7 +84,7 @@ type Lock struct {
 	Path    string    `json:"path"`
 	Raw     []byte    `json:"raw,omitempty"` // the path's bytes, if they are not UTF-8
 	Inode   uint64    `json:"inode"`
-	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK; OPEN: an open(2) that waits
+	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK; OPEN: an open(2) that waits; MARK: a lock by existence
 	Mode    string    `json:"mode"` // READ WRITE
 	Start   uint64    `json:"start"`
 	End     uint64    `json:"end"` // 9223372036854775807: to the end of the file

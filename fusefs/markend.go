@@ -1,0 +1,145 @@
+package fusefs
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/airlockfs/airlockfs/backing"
+	"github.com/airlockfs/airlockfs/fusefs/report"
+	"github.com/airlockfs/airlockfs/protocol"
+)
+
+// settleMarkLocked: whoever looks for a name after its holder's end finds what has become of it (I7).
+func (d *desk) settleMarkLocked(key protocol.NameKey) {
+	if x := d.markLocked(key); x != nil && !x.loose && d.partyGoneLocked(x.Holder()) {
+		d.markEndedLocked(x, x.Holder())
+	}
+}
+
+// settleMarksLocked does it for a folder that is about to be listed.
+func (d *desk) settleMarksLocked(folder *node) {
+	for name := range folder.folder.marks {
+		d.settleMarkLocked(folder.key(name))
+	}
+}
+
+// markEndedLocked: the holder has ended.
+func (d *desk) markEndedLocked(x *mark, holder protocol.PartyID) {
+	end := d.Callers.MarkEnd(holder)
+	if end.Heir != nil && end.Heir.Process.UID != x.uid && end.Heir.Process.UID != 0 {
+		end.Heir = nil // another user has no right to it, and his end says nothing of it
+	}
+	fate := x.After(end)
+	switch {
+	case fate == protocol.MarkInherited:
+		d.holdMarkLocked(x, func() { x.Maker = end.Heir.ID })
+	case fate == protocol.MarkOrdinary && x.Also != 0 && x.Also != holder && !d.Callers.Ended(x.Also):
+		d.holdMarkLocked(x, func() { x.Maker, x.Named = x.Also, 0 })
+	case fate == protocol.MarkOrdinary && x.made != 0 && x.Named == 0 && d.handles[x.made] != nil:
+		d.leaveEstateLocked(x)
+		x.loose = true
+	case fate == protocol.MarkOrdinary:
+		d.dropMarkLocked(x)
+	default:
+		d.markOverLocked(x, end)
+	}
+}
+
+// markOverLocked frees the name of a mark whose holder was killed or has failed. What others use as a file is not taken away
+// from them.
+func (d *desk) markOverLocked(x *mark, end protocol.End) {
+	d.dropMarkLocked(x)
+	c := d.call(protocol.OpMarkOver, nil)
+	c.Verdict, c.By = end.Verdict, d.Callers.Party(end.Party)
+	c.why = "it was a mark, and its holder " + end.Verdict.String()
+	d.doLocked(func() error { return d.freeMarkLocked(x, c) })
+}
+
+func (d *desk) freeMarkLocked(x *mark, c *call) error {
+	st, err := d.Store.Stat(d.outsideLocked(x.Name))
+	if err != nil || st.ID != x.inode {
+		return err // it has gone already
+	}
+	if still, err := d.isMarkLocked(x); err != nil || !still {
+		return err
+	}
+	_, n, err := d.lookLocked(d.table.byID[uint64(x.Name.Folder)], x.Name.Name)
+	switch {
+	case err != nil || n == nil:
+		return err
+	case n.kind != itemNode:
+		return d.putAsideLocked(x, n, c)
+	case n.bytes.item.State != protocol.Public || !n.bytes.locksOf().Empty():
+		return nil // it is used as a lock file, too: who waits for its lock must find the same file
+	}
+	c.Item = protocol.ItemID(n.id)
+	_, err = d.decideLocked(c, func() (*protocol.World, error) {
+		f, err := d.fileLocked(x.Name)
+		return d.world(f, nil), err
+	})
+	d.tidyLocked(n)
+	return err
+}
+
+// putAsideLocked moves a folder or link into quarantine.
+func (d *desk) putAsideLocked(x *mark, n *node, c *call) error {
+	if n.kind == folderNode && d.usedBelowLocked(n) {
+		return nil
+	}
+	st, err := d.statLocked(n)
+	if err != nil {
+		return err
+	}
+	key, err := d.keyLocked(d.table.byID[uint64(x.Name.Folder)])
+	if err != nil {
+		return err
+	}
+	from := d.outsideLocked(x.Name)
+	to, err := d.moveAsideLocked(from, protocol.Place{State: protocol.Quarantined, Folder: key, Owner: protocol.Process{UID: x.uid}})
+	if err != nil {
+		return err
+	}
+	d.goneLocked(n, st)
+	d.oweLocked(x.Name, from.Folder, false)
+	d.keepMarkLocked(to)
+	d.sayMarkOverLocked(x, c)
+	return nil
+}
+
+// usedBelowLocked: somebody living writes or claims something in the folder.
+func (d *desk) usedBelowLocked(folder *node) bool {
+	for _, f := range folder.folder.files {
+		d.settleDeadLocked(f)
+		for _, i := range f.Private {
+			if i.Owner != 0 || i.Writers > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sayMarkOverLocked tells of a folder or link that was put aside.
+func (d *desk) sayMarkOverLocked(x *mark, c *call) {
+	path := d.pathLocked(x.Name)
+	d.Log.Warn("quarantined", "path", path, "by", doer(c.By), "detail", c.why)
+	d.events.add(said{report.Event{Time: c.At, Path: path, What: "quarantined", By: owner(c.By), Detail: c.why}, int64(x.uid), c.why})
+}
+
+// moveAsideLocked moves something to the first place in which its name is free.
+func (d *desk) moveAsideLocked(from backing.Object, p protocol.Place) (backing.Object, error) {
+	for {
+		to, err := d.slotLocked(p, from.Name)
+		if err != nil {
+			return to, err
+		}
+		if err = d.Store.Move(from, to, backing.NoReplace); err == nil {
+			return to, nil
+		}
+		if !errors.Is(err, syscall.EEXIST) {
+			d.slots.leave(to)
+			return to, err
+		}
+		p.Slot++ // taken by what another mount has put there
+	}
+}
