@@ -57,6 +57,8 @@ var calls = map[string]func(s *Store, f *File) error{
 		_, err := s.May("in", 1, 1, nil, unix.X_OK)
 		return err
 	},
+	"File.Flock":     func(_ *Store, f *File) error { return f.Flock(unix.LOCK_SH) },
+	"File.LockRange": func(_ *Store, f *File) error { return f.LockRange(unix.F_RDLCK, 3, 5) },
 	"Store.MayFile": func(s *Store, _ *File) error {
 		_, err := s.MayFile(Object{"in", "f"}, 1, 1, nil, unix.W_OK)
 		return err

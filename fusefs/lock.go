@@ -75,7 +75,11 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 		return nil, err
 	}
 	if r.unlock {
-		d.wakeLocked(n, d.lockListLocked(n).Release(r.lock))
+		list := d.lockListLocked(n)
+		by := through(list, r.lock)
+		granted := list.Release(r.lock)
+		d.mirrorLocked(list, r.lock, by)
+		d.wakeLocked(n, granted)
 		return n, nil
 	}
 	if err = errors.Join(d.mayLockLocked(h), d.lockRoomLocked(n, r.uid)); err != nil {
@@ -83,7 +87,9 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 	}
 	list := d.lockListLocked(n)
 	d.crossesLocked(n)
+	by := through(list, r.lock)
 	_, granted, ok := list.Acquire(r.lock)
+	d.mirrorLocked(list, r.lock, by)
 	d.wakeLocked(n, granted)
 	if !ok {
 		return n, syscall.EAGAIN
@@ -151,6 +157,7 @@ func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
 func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
 	d.locksChangedLocked(n)
 	for _, w := range granted {
+		d.mirrorLocked(n.bytes.locksOf(), w.Lock, []uint64{w.Handle})
 		if err := d.truncateNowLocked(d.handles[w.Handle]); err != nil {
 			d.Log.Error("a lock file could not be truncated as its opener asked", "path", d.pathLocked(n.bytes.item.Name), "error", err)
 		}
@@ -188,9 +195,16 @@ func lockMode(typ uint32) protocol.LockMode {
 
 // closeOwnerLocked: a process has closed a descriptor of the file, and with it its POSIX locks.
 func (d *desk) closeOwnerLocked(n *node, owner uint64) {
-	if l := n.bytes.locksOf(); !l.Empty() {
-		d.wakeLocked(n, l.CloseOwner(owner))
+	list := n.bytes.locksOf()
+	if list.Empty() {
+		return
 	}
+	own := list.OfOwner(owner)
+	granted := list.CloseOwner(owner)
+	for _, k := range own {
+		d.mirrorLocked(list, k, []uint64{k.Handle})
+	}
+	d.wakeLocked(n, granted)
 }
 
 // closeLocksLocked: an open file has ended, and with it all locks that were taken through it.

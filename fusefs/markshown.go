@@ -34,7 +34,7 @@ func (d *desk) markLocksLocked(uid uint32) []report.Lock {
 	for _, x := range d.marksLocked(uid) {
 		path, p := d.pathLocked(x.Name), d.Callers.Party(x.Holder())
 		all = append(all, report.Lock{Path: path, Raw: raw(path), Inode: x.inode.Ino, Kind: "MARK", Mode: protocol.WriteLock.String(), End: protocol.ToEOF,
-			PID: p.Process.PID, Program: p.Program, Since: x.Since})
+			PID: p.Process.PID, Program: p.Program, Since: x.Since, Binds: true})
 	}
 	return all
 }

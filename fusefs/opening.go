@@ -1,13 +1,10 @@
 package fusefs
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"syscall"
 	"time"
 
-	"github.com/airlockfs/airlockfs/fusefs/report"
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
@@ -89,23 +86,4 @@ func (d *desk) letGoLocked(name protocol.NameKey) {
 			delete(d.openings, o)
 		}
 	}
-}
-
-// openingsLocked are the opens that wait, for the control file "locks".
-func (d *desk) openingsLocked(uid uint32) []report.Lock {
-	var all []report.Lock
-	for o := range d.openings {
-		if !d.oversees(uid) && o.by.Process.UID != uid {
-			continue
-		}
-		path := d.pathLocked(o.node.bytes.item.Name)
-		l := report.Lock{Path: path, Raw: raw(path), Inode: o.node.inode.Ino, Kind: "OPEN", Mode: protocol.ReadLock.String(), End: protocol.ToEOF,
-			PID: o.by.Process.PID, Program: o.by.Program, Blocked: true, Since: o.since}
-		if o.write {
-			l.Mode = protocol.WriteLock.String()
-		}
-		all = append(all, l)
-	}
-	slices.SortFunc(all, func(a, b report.Lock) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.PID, b.PID)) })
-	return all
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -214,43 +213,6 @@ func explainHeld(i *protocol.Item, who string) (barrier, reason, lifts string) {
 		return b, "it was moved here while somebody had it open for writing", "that descriptor is closed"
 	}
 	return b, "", ""
-}
-
-// locksFor is the control file "locks".
-func (d *desk) locksFor(uid uint32) any {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := report.Locks{Locks: []report.Lock{}}
-	for list := range d.locked {
-		for _, l := range list.Held() {
-			r.Locks = d.addLockLocked(r.Locks, l, false, uid)
-		}
-		for _, w := range list.Waiters() {
-			r.Locks = d.addLockLocked(r.Locks, w.Lock, true, uid)
-		}
-	}
-	r.Locks = append(r.Locks, d.openingsLocked(uid)...)
-	r.Locks = append(r.Locks, d.markLocksLocked(uid)...)
-	sort.SliceStable(r.Locks, func(i, j int) bool { return r.Locks[i].Path < r.Locks[j].Path })
-	return r
-}
-
-func (d *desk) addLockLocked(all []report.Lock, l protocol.Lock, blocked bool, uid uint32) []report.Lock {
-	p, h := d.Callers.Party(l.By), d.handles[l.Handle]
-	if h == nil {
-		return all
-	}
-	n := h.node
-	if !d.oversees(uid) && (p == nil || p.Process.UID != uid) {
-		return all
-	}
-	path := d.pathLocked(n.bytes.item.Name)
-	k := report.Lock{Path: path, Raw: raw(path), Inode: n.inode.Ino, Kind: l.Kind.String(), Mode: l.Mode.String(),
-		Start: l.Start, End: l.End, PID: l.PID, Blocked: blocked, Since: l.Since}
-	if p != nil {
-		k.Program = p.Program
-	}
-	return append(all, k)
 }
 
 // factsFor is the control file "mount".

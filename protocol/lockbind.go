@@ -4,6 +4,9 @@ package protocol
 // classes of versions, that another version takes the place of the current one, or that this is taken away.
 func (c Class) Binds() bool { return c.named() || c == ClassLock }
 
+// BindsAll is Binds, or that the bytes are bound, as in class records.
+func (c Class) BindsAll() bool { return c.Binds() || c == ClassRecords }
+
 // Holding is a lock that binds others: its holder may write what it binds.
 type Holding struct {
 	Lock

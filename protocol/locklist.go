@@ -70,6 +70,14 @@ func (l *Locks) CloseHandle(handle uint64) []*Waiter {
 	return l.drop(func(k Lock) bool { return k.Handle == handle })
 }
 
+// OfOwner are the locks that CloseOwner drops.
+func (l *Locks) OfOwner(owner uint64) []Lock {
+	if l.held.count[owner] == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(l.Held(), func(k Lock) bool { return k.Owner != owner || k.Kind == Flock })
+}
+
 func (l *Locks) drop(unwanted func(Lock) bool) []*Waiter {
 	if !slices.ContainsFunc(l.held.locks, unwanted) {
 		return nil
@@ -97,4 +105,16 @@ func (l *Locks) Adopt(o *Locks) []*Waiter {
 	slices.SortStableFunc(l.queue, func(a, b *Waiter) int { return a.Since.Compare(b.Since) })
 	*o = Locks{Strangers: o.Strangers}
 	return l.grant()
+}
+
+// Within are the granted locks that have a byte of a range, by Start.
+func (l *Locks) Within(start, end uint64) []Lock {
+	from, to := l.held.near(start, end)
+	var all []Lock
+	for _, h := range l.held.locks[from:to] {
+		if h.End >= start {
+			all = append(all, h)
+		}
+	}
+	return all
 }

@@ -288,12 +288,13 @@ func TestI8_LocksAreShownWhileHeldAndWaitedFor(t *testing.T) {
 	}
 	since := all[0].Since
 	require.Equal(t, []report.Lock{
-		{Path: "lk/x", Inode: ino("lk/x"), Kind: "FLOCK", Mode: "WRITE", End: math.MaxInt64, PID: all[0].PID, Program: "flock", Since: since},
-		{Path: "lk/x", Inode: ino("lk/x"), Kind: "FLOCK", Mode: "READ", End: math.MaxInt64, PID: waiter.PID(), Program: "flock", Blocked: true, Since: since},
-		{Path: "lk/y", Inode: ino("lk/y"), Kind: "POSIX", Mode: "READ", Start: 10, End: 14, PID: ranged.PID(), Program: "tests.test", Since: since},
-		{Path: "lk/y", Inode: ino("lk/y"), Kind: "POSIX", Mode: "WRITE", Start: 100, End: 149, PID: ranged.PID(), Program: "tests.test", Since: since},
+		{Path: "lk/x", Inode: ino("lk/x"), Kind: "FLOCK", Mode: "WRITE", End: math.MaxInt64, PID: all[0].PID, Program: "flock", Since: since, Binds: true},
+		{Path: "lk/x", Inode: ino("lk/x"), Kind: "FLOCK", Mode: "READ", End: math.MaxInt64, PID: waiter.PID(), Program: "flock", Blocked: true, Since: since, Binds: true, BlockedBy: all[1].BlockedBy},
+		{Path: "lk/y", Inode: ino("lk/y"), Kind: "POSIX", Mode: "READ", Start: 10, End: 14, PID: ranged.PID(), Program: "tests.test", Since: since, Binds: true},
+		{Path: "lk/y", Inode: ino("lk/y"), Kind: "POSIX", Mode: "WRITE", Start: 100, End: 149, PID: ranged.PID(), Program: "tests.test", Since: since, Binds: true},
 	}, all)
 	require.NotZero(t, all[0].PID)
+	require.Equal(t, []report.Blocker{{PID: all[0].PID, Program: "flock", Path: "lk/x", Since: since}}, all[1].BlockedBy)
 	require.Equal(t, "{\"locks\":[]}\n", m.RunAs(65534, "cat .airlockfs/locks").Out, "of others a user sees none")
 	holder.Kill()
 	require.Zero(t, waiter.Wait().Code)

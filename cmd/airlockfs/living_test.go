@@ -77,7 +77,7 @@ func TestLocksShowTheTrueOwner(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(succeeds(t, "locks", "--json", at)), &l))
 	require.Len(t, l.Locks, 1)
 	assert.Equal(t, os.Getpid(), l.Locks[0].PID)
-	assert.Regexp(t, `WRITE +0 +0 +EOF +a\.lock`, succeeds(t, "locks", at))
+	assert.Regexp(t, `WRITE +1 +0 +EOF +a\.lock`, succeeds(t, "locks", at))
 }
 
 func TestUmountSaysWhoKeepsItBusy(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +21,9 @@ func newLocksCommand() *cobra.Command {
 		Use:   "locks [MOUNTPOINT]",
 		Short: "list the locks, held and waited for",
 		Long: `List the locks on files of the mount in the columns of lslocks(8), with their true
-owners: lslocks itself shows the daemon. A mode with a * is waited for.`,
+owners: lslocks itself shows the daemon. A mode with a * is waited for; BLOCKER is the
+process that holds it, then whom that one waits for, and so on. M is 1 where the lock
+binds those who do not lock. An open(2) that waits for a lock file is listed as OPEN.`,
 		Args: orHere(takes(1, "airlockfs locks MOUNTPOINT")),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs: one JSON object")
@@ -37,18 +41,39 @@ owners: lslocks itself shows the daemon. A mode with a * is waited for.`,
 		if asJSON {
 			return show.JSON(cmd.OutOrStdout(), l)
 		}
-		return printLocks(cmd.OutOrStdout(), l.Locks, func(path string) string { return sizeBelow(m.root, path) })
+		return printLocks(cmd.OutOrStdout(), l.Locks, time.Now(), func(path string) string { return sizeBelow(m.root, path) })
 	}
 	return cmd
 }
 
-func printLocks(out io.Writer, locks []report.Lock, size func(path string) string) error {
-	rows := [][]string{{"COMMAND", "PID", "TYPE", "SIZE", "MODE", "M", "START", "END", "PATH"}}
+func printLocks(out io.Writer, locks []report.Lock, now time.Time, size func(path string) string) error {
+	rows := [][]string{{"COMMAND", "PID", "TYPE", "SIZE", "MODE", "M", "START", "END", "PATH", "AGE", "BLOCKER"}}
 	for _, l := range locks {
-		rows = append(rows, []string{show.Name(l.Program), strconv.Itoa(l.PID), l.Kind, size(l.Path), lockMode(l), "0",
-			strconv.FormatUint(l.Start, 10), lockEnd(l.End), show.Name(l.Path)})
+		rows = append(rows, []string{show.Name(l.Program), strconv.Itoa(l.PID), l.Kind, size(l.Path), lockMode(l), binding(l),
+			strconv.FormatUint(l.Start, 10), lockEnd(l.End), show.Name(l.Path), show.Age(now.Sub(l.Since)), blockers(l)})
 	}
 	return show.Rows(out, rows)
+}
+
+// binding is lslocks' column for mandatory locks.
+func binding(l report.Lock) string {
+	if l.Binds {
+		return "1"
+	}
+	return "0"
+}
+
+// blockers are the processes that a lock is waited for of, each waiting for the next.
+func blockers(l report.Lock) string {
+	var all []string
+	for _, b := range l.BlockedBy {
+		pid := strconv.Itoa(b.PID)
+		if b.PID == 0 {
+			pid = "?"
+		}
+		all = append(all, pid)
+	}
+	return strings.Join(all, " ← ")
 }
 
 func lockMode(l report.Lock) string {

@@ -17,14 +17,15 @@ var noon = time.Date(2024, 2, 3, 12, 0, 0, 0, time.UTC)
 func TestPrintLocks(t *testing.T) {
 	var b bytes.Buffer
 	locks := []report.Lock{
-		{Program: "a", PID: 1, Kind: "POSIX", Mode: "READ", Start: 3, End: 9, Path: "x"},
-		{Program: "b", PID: 22, Kind: "FLOCK", Mode: "WRITE", End: math.MaxInt64, Path: "x", Blocked: true},
+		{Program: "a", PID: 1, Kind: "POSIX", Mode: "READ", Start: 3, End: 9, Path: "x", Binds: true, Since: noon},
+		{Program: "b", PID: 22, Kind: "FLOCK", Mode: "WRITE", End: math.MaxInt64, Path: "x", Blocked: true, Since: noon.Add(time.Minute),
+			BlockedBy: []report.Blocker{{PID: 1}, {PID: 0}, {PID: 7}}},
 	}
-	assert.NoError(t, printLocks(&b, locks, func(string) string { return "7" }))
+	assert.NoError(t, printLocks(&b, locks, noon.Add(2*time.Minute), func(string) string { return "7" }))
 	assert.Equal(t, ""+
-		"COMMAND  PID  TYPE   SIZE  MODE    M  START  END  PATH\n"+
-		"a        1    POSIX  7     READ    0  3      9    x\n"+
-		"b        22   FLOCK  7     WRITE*  0  0      EOF  x\n", b.String())
+		"COMMAND  PID  TYPE   SIZE  MODE    M  START  END  PATH  AGE  BLOCKER\n"+
+		"a        1    POSIX  7     READ    1  3      9    x     2m   \n"+
+		"b        22   FLOCK  7     WRITE*  0  0      EOF  x     1m   1 ← ? ← 7\n", b.String())
 }
 
 func TestPrintTimeline(t *testing.T) {

@@ -108,7 +108,7 @@ func (m livingMount) explain() (e explanation, err error) {
 		}
 	}
 	for _, l := range locks.Locks {
-		if l.Path == m.path {
+		if l.Path == m.path || l.Path == m.path+".lock" {
 			e.Locks = append(e.Locks, l)
 		}
 	}
@@ -141,7 +141,7 @@ func (e explanation) print(out io.Writer, now time.Time) {
 	}
 	e.printBelow(out)
 	for _, l := range e.Locks {
-		fmt.Fprintf(out, "\n%s\n", lockSentence(l, now))
+		fmt.Fprintf(out, "\n%s\n", lockSentence(l, e.Path, now))
 	}
 	for _, o := range e.Older {
 		fmt.Fprintf(out, "\nan older version, written over, is kept until %s: %s\n", o.Until.Format(time.DateTime), show.Name(o.Bytes))
@@ -218,16 +218,4 @@ func kindOf(mode os.FileMode) string {
 		return "symbolic link"
 	}
 	return "special file"
-}
-
-func lockSentence(l report.Lock, now time.Time) string {
-	if l.Kind == "MARK" {
-		return fmt.Sprintf("%d %s holds it by its existence, for %s", l.PID, show.Name(l.Program), show.Age(now.Sub(l.Since)))
-	}
-	does := "holds"
-	if l.Blocked {
-		does = "waits for"
-	}
-	return fmt.Sprintf("%d %s %s a %s %s lock on bytes %d to %s, for %s", l.PID, show.Name(l.Program), does, l.Mode, l.Kind,
-		l.Start, lockEnd(l.End), show.Age(now.Sub(l.Since)))
 }

@@ -92,6 +92,17 @@ type Lock struct {
 	Program string    `json:"program"`
 	Blocked bool      `json:"blocked"` // it is waited for
 	Since   time.Time `json:"since"`
+
+	Binds     bool      `json:"binds"`               // strangers, whether they lock or not
+	BlockedBy []Blocker `json:"blockedBy,omitempty"` // whom it waits for, then whom that one waits for, and so on
+}
+
+// Blocker is who holds what is waited for, or waits before.
+type Blocker struct {
+	PID     int       `json:"pid"` // 0: another user's
+	Program string    `json:"program"`
+	Path    string    `json:"path"` // of the file that he has locked
+	Since   time.Time `json:"since"`
 }
 
 // Mount is the control file "mount": which mount this is.
