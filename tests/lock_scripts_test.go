@@ -36,7 +36,7 @@ func lockScripts(t *testing.T, folder string) (wait func() map[string][]string) 
 // TestI8_LocksAreThoseOfAnOrdinaryFilesystem: the same calls on ext4 and in folders of every class in which files are
 // locked as they are, with the same outcomes but for what tests/deviations.md lists.
 func TestI8_LocksAreThoseOfAnOrdinaryFilesystem(t *testing.T) {
-	m := mount(t, "--rule", "plain/**=plain", "--rule", "lock/**=lock", "--rule", "records/**=records")
+	m := mount(t, "--rule", "plain/**=plain", "--rule", "lock/*/*=lock", "--rule", "records/**=records")
 	m.Must("mkdir plain lock queue records")
 	plays := map[string]func() map[string][]string{"ext4": lockScripts(t, newDisk(t, filesystems[0]).dir)}
 	for _, class := range []string{"plain", "lock", "queue", "records"} {

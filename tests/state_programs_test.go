@@ -96,7 +96,8 @@ func TestI6_SequentialWorkIsNotHindered(t *testing.T) {
 }
 
 // replPy keeps jobs.json in memory, as the article's REPL and server do, and saves it under one fixed temp name. Told that a
-// save has failed it starts over from the file, as its user would. It prints what was accepted.
+// save has failed it starts over from the file, as its user would. It prints what was accepted. Before the first save it waits for
+// a line, so that all of them have read the same version.
 const replPy = `
 import json, os, sys
 who, saves = sys.argv[1], int(sys.argv[2])
@@ -113,6 +114,8 @@ def save(jobs):
     os.replace("jobs.json.tmp", "jobs.json")
 
 jobs = load()
+os.mkdir("../knows/" + who)
+sys.stdin.readline()
 for n in range(saves):
     job = "%s-%d" % (who, n)
     jobs.append(job)
@@ -139,10 +142,14 @@ func TestI6_EverySaveCountsOrFails(t *testing.T) {
 	for _, programs := range []int{2, 8} {
 		t.Run(strconv.Itoa(programs), func(t *testing.T) {
 			m := state(t, "--sync", "none")
-			m.Must("echo '[]' > state/jobs.json")
+			m.Must("mkdir knows; echo '[]' > state/jobs.json")
 			var all []*Process
 			for n := range programs {
 				all = append(all, m.Start("cd state; exec python3 -c %s p%d %d", quote(replPy), n, saves))
+			}
+			m.Until("all have read it", func() bool { return len(m.List("knows")) == programs })
+			for _, p := range all {
+				p.Say()
 			}
 			accepted, refused := []string{}, 0
 			for _, p := range all {
