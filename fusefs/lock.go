@@ -130,7 +130,7 @@ func (d *desk) waitLockLocked(r lockRequest) (*protocol.Waiter, *lockWait, error
 	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
 	d.waits[w] = wait
 	d.wakeLocked(n, granted)
-	if protocol.Deadlock(r.lock, d.blockedByLocked) {
+	if d.mayBeWaitedForLocked(r.lock.Owner) && protocol.Deadlock(r.lock, d.blockedByLocked) {
 		delete(d.waits, w)
 		d.wakeLocked(n, d.lockListLocked(n).Cancel(w))
 		return nil, nil, syscall.EDEADLK

@@ -20,3 +20,12 @@ func (d *desk) waitLockOf(cancel <-chan struct{}, unique uint64, tid uint32, r l
 	}
 	return d.waitLock(cancel, unique, r)
 }
+
+// mayBeWaitedForLocked: the owner has something beside the request that has just come to wait.
+func (d *desk) mayBeWaitedForLocked(owner uint64) bool {
+	entries := 0
+	for list := range d.locked {
+		entries += list.Entries(owner)
+	}
+	return entries > 1
+}

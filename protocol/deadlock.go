@@ -16,6 +16,18 @@ func (l *Locks) BlockedBy(owner uint64) (owners []uint64) {
 	return owners
 }
 
+// Entries is how many locks an owner holds here and waits for. Who has one entry in all files together can't be part of a
+// cycle, and that is most.
+func (l *Locks) Entries(owner uint64) int {
+	n := l.held.count[owner]
+	for _, w := range l.queue {
+		if w.Owner == owner {
+			n++
+		}
+	}
+	return n
+}
+
 // Deadlock tells whether a POSIX request, which waits already, waits for its own owner in the end: then Cancel it and
 // answer EDEADLK (fcntl_locking(2)). blockedBy gives the owners that an owner waits for: BlockedBy of all inodes
 // together. As in Linux a flock or OFD request is never a deadlock, nor is a cycle that one of them is part of: no

@@ -70,6 +70,7 @@ func exclude(a, b Lock) bool {
 
 // conflict is Conflict, and where strangers' locks of all kinds see each other, the same for those.
 func (l *Locks) conflict(a, b Lock) bool {
+	l.held.looked++
 	return Conflict(a, b) || l.Strangers != nil && exclude(a, b) && l.Strangers(a, b)
 }
 

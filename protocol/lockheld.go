@@ -14,6 +14,8 @@ type heldLocks struct {
 	locks []Lock
 	reach []uint64
 	count map[uint64]int
+
+	looked int // how many locks and waiters calls have looked at, ever: what they cost
 }
 
 // near gives the window of locks[from:to] outside of which no lock has a byte of [start, end].
@@ -35,6 +37,7 @@ func (t *heldLocks) set(k Lock) {
 func (t *heldLocks) merged(k Lock) Lock {
 	start, end, grows := k.Start, k.End, -1
 	from, to := t.near(max(k.Start, 1)-1, k.End+1)
+	t.looked += to - from
 	for i, h := range t.locks[from:to] {
 		if !k.replaces(h) || k.Mode != h.Mode || !k.touches(h) {
 			continue
@@ -54,6 +57,13 @@ func (t *heldLocks) merged(k Lock) Lock {
 // cut takes the range of k away from what its owner holds, which may leave a lock on either side.
 func (t *heldLocks) cut(k Lock) {
 	from, to := t.near(k.Start, k.End)
+	t.looked += to - from
+	for from < to && !(k.replaces(t.locks[from]) && t.locks[from].End >= k.Start) {
+		from++
+	}
+	if from == to {
+		return
+	}
 	kept, rest := t.locks[:from], []Lock(nil)
 	for _, h := range t.locks[from:to] {
 		if !k.replaces(h) || h.End < k.Start {
@@ -72,14 +82,16 @@ func (t *heldLocks) cut(k Lock) {
 		}
 	}
 	t.locks = slices.Replace(t.locks, len(kept), to, rest...)
-	t.measure(from)
+	t.reach = slices.Replace(t.reach, len(kept), to, make([]uint64, len(rest))...)
+	t.measure(from, len(kept)+len(rest))
 }
 
 func (t *heldLocks) insert(k Lock) {
 	_, i := t.near(k.Start, k.Start)
 	t.locks = slices.Insert(t.locks, i, k)
+	t.reach = slices.Insert(t.reach, i, 0)
 	t.tally(k.Owner, +1)
-	t.measure(i)
+	t.measure(i, i+1)
 }
 
 func (t *heldLocks) drop(unwanted func(Lock) bool) {
@@ -90,7 +102,8 @@ func (t *heldLocks) drop(unwanted func(Lock) bool) {
 		}
 		return gone
 	})
-	t.measure(0)
+	t.reach = t.reach[:len(t.locks)]
+	t.measure(0, len(t.locks))
 }
 
 func (t *heldLocks) tally(owner uint64, change int) {
@@ -102,14 +115,17 @@ func (t *heldLocks) tally(owner uint64, change int) {
 	}
 }
 
-// measure renews reach from index i on.
-func (t *heldLocks) measure(i int) {
-	t.reach = t.reach[:i]
+// measure renews reach from index i on, where the locks before index changed are others than they were.
+func (t *heldLocks) measure(i, changed int) {
 	for ; i < len(t.locks); i++ {
+		t.looked++
 		far := t.locks[i].End
 		if i > 0 {
 			far = max(far, t.reach[i-1])
 		}
-		t.reach = append(t.reach, far)
+		if i >= changed && t.reach[i] == far {
+			return // and so are all that follow
+		}
+		t.reach[i] = far
 	}
 }

@@ -75,6 +75,7 @@ func (l *Locks) waitedFor(owner uint64) bool {
 	if l.held.count[owner] == 0 {
 		return false
 	}
+	l.held.looked += len(l.held.locks)
 	for i := range l.held.locks {
 		h := &l.held.locks[i]
 		if h.Owner == owner && slices.ContainsFunc(l.queue, func(w *Waiter) bool { return l.conflict(*h, w.Lock) }) {

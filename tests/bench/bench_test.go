@@ -16,7 +16,7 @@ import (
 func tinyPlan() plan {
 	return plan{
 		handoffs: amount{4, 2}, fresh: amount{2, 2}, bulk: amount{2 * mib, 2}, small: amount{mib, 2},
-		names: amount{50, 2}, appends: amount{4, 2}, contest: amount{8, 2}, hidden: 5,
+		names: amount{50, 2}, appends: amount{4, 2}, contest: amount{8, 2}, hidden: 5, locks: amount{4, 2}, waiters: 5, held: []int{0, 7},
 		step: 30 * time.Second, total: time.Minute,
 	}
 }

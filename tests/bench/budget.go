@@ -18,10 +18,18 @@ const (
 	workListHidden   = "list, hidden beside"
 	workAppend       = "append"
 	workLinearity    = "append, 2nd ÷ 1st half"
+	workFlock        = "flock and unlock"
+	workLine         = "flock handed over in a line"
 	workContest      = "tries, 64 ÷ best of 1…16"
 	workDouble       = "double claims"
 )
 
+// contenders are the processes that want one lock.
+const contenders = 64
+
+var workContended = fmt.Sprintf("flock, turns of %d at once", contenders)
+
+func workHeld(n int) string             { return fmt.Sprintf("fcntl lock, %d others held", n) }
 func workTries(claimants int) string    { return fmt.Sprintf("tries, %d at once", claimants) }
 func workHandoffs(claimants int) string { return fmt.Sprintf("hand-offs, %d at once", claimants) }
 
@@ -63,6 +71,13 @@ func budget(p plan) []row {
 		rows = append(rows,
 			row{workTries(n), triesPerSecond, p.contest.String(), bindfs, target{}},
 			row{workHandoffs(n), handoffsPerSecond, p.contest.String(), bindfs, target{}})
+	}
+	rows = append(rows,
+		row{workFlock, micros, p.locks.String(), native, target{}},
+		row{workContended, micros, p.locks.String(), native, target{}},
+		row{workLine, micros, fmt.Sprintf("%d ×%d", p.waiters, p.locks.rounds), native, target{}})
+	for _, n := range p.held {
+		rows = append(rows, row{workHeld(n), micros, p.locks.String(), native, target{}})
 	}
 	return append(rows,
 		row{workContest, plainRatio, p.contest.String(), "", atLeast(0.8)},

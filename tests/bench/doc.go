@@ -14,5 +14,5 @@
 //
 // Reading order: budget.go (what is measured, against which target), phase.go,
 // stage.go (sites and rounds), then one file per work: handoff.go, fresh.go,
-// bulk.go, listing.go, appending.go, claimants.go.
+// bulk.go, listing.go, appending.go, claimants.go, locking.go.
 package main

@@ -14,6 +14,7 @@ type job struct {
 	Count  int    // how many of them, or how many calls
 	Bytes  int    // in all
 	Block  int    // bytes of one read or write
+	Held   []int  // how many locks are held beside
 	Aside  string // claim by renaming to this folder; "": by opening
 }
 

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,6 +43,7 @@ type options struct {
 	out     string // the JSON file
 	scratch string // a folder on a tmpfs
 	quick   bool
+	only    string // the one phase to measure; "": all
 }
 
 func parseOptions(args []string) (options, error) {
@@ -50,8 +53,12 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.out, "out", "bin/bench.json", "the `file` for the figures")
 	flags.StringVar(&o.scratch, "scratch", "/dev/shm", "a `folder` on a tmpfs for the backings")
 	flags.BoolVar(&o.quick, "quick", os.Getenv("QUICK") == "1", "smaller amounts, done within 50 s (also QUICK=1)")
+	flags.StringVar(&o.only, "only", "", "measure this `phase` alone: "+strings.Join(phaseNames(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	if o.only != "" && !slices.Contains(phaseNames(), o.only) {
+		return o, fmt.Errorf("no phase %q: there are %s", o.only, strings.Join(phaseNames(), ", "))
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -100,7 +107,7 @@ func measureAll(o options) error {
 	if o.quick {
 		p = quickPlan()
 	}
-	b := &bench{plan: p, self: self, configs: configurations(self, bin), results: newResults()}
+	b := &bench{plan: p, self: self, only: o.only, configs: configurations(self, bin), results: newResults()}
 	if err := b.runIn(o.scratch); err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (b *bench) removeScratch() {
 }
 
 func (b *bench) report(out string) error {
-	r := newReport(budget(b.plan), b.results)
+	r := newReport(b.rows(), b.results)
 	if err := r.write(out); err != nil {
 		return err
 	}

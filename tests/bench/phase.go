@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 )
 
 // phase is a group of works measured on one set of mounts.
@@ -15,14 +16,22 @@ type phase struct {
 
 func phases() []phase {
 	return []phase{
-		handoffPhase(), freshPhase(), bulkPhase(), listingPhase(), appendingPhase(), claimantsPhase(),
+		handoffPhase(), freshPhase(), bulkPhase(), listingPhase(), appendingPhase(), claimantsPhase(), lockingPhase(),
 	}
+}
+
+func phaseNames() (names []string) {
+	for _, ph := range phases() {
+		names = append(names, ph.name)
+	}
+	return names
 }
 
 // bench is one run.
 type bench struct {
 	plan    plan
 	self    string // this program's binary, for workers
+	only    string // the one phase to measure; "": all
 	configs []config
 	scratch string
 	results *results
@@ -32,6 +41,9 @@ type bench struct {
 // results.
 func (b *bench) run(ctx context.Context) {
 	for _, ph := range phases() {
+		if b.only != "" && b.only != ph.name {
+			continue
+		}
 		if ctx.Err() != nil {
 			b.results.fail(ph.name, "all", context.Cause(ctx))
 			continue
@@ -39,6 +51,11 @@ func (b *bench) run(ctx context.Context) {
 		slog.Info("measuring", "phase", ph.name)
 		b.perform(ctx, ph)
 	}
+}
+
+// rows are those of the report: of all works, or of those that the one phase has measured.
+func (b *bench) rows() []row {
+	return slices.DeleteFunc(budget(b.plan), func(r row) bool { return b.only != "" && b.results.samples[r.work] == nil })
 }
 
 func (b *bench) perform(ctx context.Context, ph phase) {

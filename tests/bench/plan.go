@@ -32,6 +32,9 @@ type plan struct {
 	names    amount // public names in the listed folder
 	appends  amount // appends to one file
 	contest  amount // items all claimants compete for
+	locks    amount // locks taken and let go
+	waiters  int    // threads in a line
+	held     []int  // locks that are held beside the measured one, each on a byte of its own
 
 	hidden int // staged names beside the public ones
 
@@ -48,6 +51,9 @@ func fullPlan() plan {
 		names:    amount{100_000, 5},
 		appends:  amount{2000, 5},
 		contest:  amount{500, 5},
+		locks:    amount{2000, 7},
+		waiters:  1000,
+		held:     []int{0, 100, 1_000, 10_000},
 		hidden:   10_000,
 		step:     2 * time.Minute,
 		total:    20 * time.Minute,
@@ -63,6 +69,9 @@ func quickPlan() plan {
 		names:    amount{10_000, 5},
 		appends:  amount{300, 5},
 		contest:  amount{64, 2},
+		locks:    amount{320, 2},
+		waiters:  100,
+		held:     []int{0, 100, 1_000},
 		hidden:   1000,
 		step:     10 * time.Second,
 		total:    42 * time.Second,

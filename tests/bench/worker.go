@@ -28,6 +28,9 @@ func ops() map[string]op {
 		opDrop:         held.drop,
 		opAppend:       appendLoop,
 		opClaim:        claimAll,
+		opFlock:        flockLoop,
+		opHeld:         lockBeside,
+		opLine:         lockInLine,
 		opText:         text,
 	}
 }
