@@ -15,7 +15,8 @@ const mostDescendants = 1000
 
 // Named finds the process that a party means by one of the numbers it has written: itself, an ancestor or a living descendant, in
 // whatever session, by its number in the party's own pid namespace. A number is anybody's, so it means nobody else; and
-// pid 1 of the machine is nobody, though an ancestor of everybody. number is the one that was found.
+// pid 1 of the machine is nobody, though an ancestor of everybody. Nor does a user mean an ancestor of another user: what started
+// his session lives longer than he could want. number is the one that was found.
 func (t *Table) Named(id protocol.PartyID, numbers []int) (p *protocol.Party, number int) {
 	e := t.entry(id)
 	if e == nil || e.pid == 0 {
@@ -42,6 +43,9 @@ func (t *Table) relative(e *entry, st status, number int) *entry {
 		return e
 	}
 	pid := ancestorNumbered(st, level, number)
+	if above, err := statusOf(pid); pid != 0 && (err != nil || st.uid != 0 && above.uid != st.uid) {
+		return nil
+	}
 	if pid == 0 {
 		pid = descendantNumbered(e.pid, level, number)
 	}

@@ -96,7 +96,19 @@ func (t *Table) parentOf(e *entry, st status, depth int) *entry {
 	if err != nil || !cached && t.parentID(e) != st.ppid { // died since, and its number may be another's
 		return nil
 	}
+	t.movedTo(parent, st.session)
 	return parent
+}
+
+// movedTo takes notice that a process is in another session than when it was seen last: `setsid sh -c …` in a folder of the
+// mount is seen before it leaves its own, and then only what it starts.
+func (t *Table) movedTo(e *entry, session int) {
+	t.mu.Lock()
+	p := e.party
+	t.mu.Unlock()
+	if p.Process.Session != session {
+		t.review(e, p.Process.UID, p.GID, true)
+	}
 }
 
 func (t *Table) parentID(e *entry) int {
