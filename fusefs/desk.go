@@ -114,7 +114,7 @@ func newDesk(c Config) *desk {
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
 		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, shares: map[uint32]share{},
 		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
-		warned: map[string]struct{}{}, copies: newCopies(), marks: marks{of: map[uint32]int{}}, requests: counter{counts: map[string]uint64{}}}
+		warned: map[string]struct{}{}, copies: newCopies(), marks: marks{of: map[uint32]int{}, late: map[*node]func() error{}}, requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}
 	for _, o := range c.Observers {
 		d.knowsPrograms = d.knowsPrograms || o.By == protocol.ObserverByExe

@@ -19,7 +19,6 @@ type mark struct {
 	folder bool
 	link   bool
 	which  protocol.MarkKind
-	uid    uint32
 	number int    // the process id that is written in it, as its maker counts; 0: none is known
 	made   uint64 // the descriptor that made it, as long as it is open
 	void   bool   // what was written into it makes it no mark: when that descriptor is closed, it is none
@@ -42,7 +41,7 @@ func (d *desk) markMadeLocked(p *protocol.Party, parent *node, name string, made
 	if kind != unix.S_IFREG && kind != unix.S_IFDIR && kind != unix.S_IFLNK {
 		return
 	}
-	x := &mark{Mark: protocol.Mark{Name: parent.key(name), Maker: p.ID, Since: d.Now()}, inode: st.ID, which: which, uid: p.Process.UID,
+	x := &mark{Mark: protocol.Mark{Name: parent.key(name), Maker: p.ID, Since: d.Now(), UID: p.Process.UID}, inode: st.ID, which: which,
 		folder: kind == unix.S_IFDIR, link: kind == unix.S_IFLNK}
 	if made != nil {
 		x.made = made.id
@@ -52,6 +51,7 @@ func (d *desk) markMadeLocked(p *protocol.Party, parent *node, name string, made
 		d.readMarkLocked(x)
 	}
 	d.recordMarkLocked(x)
+	d.Log.Debug("marked", "path", d.pathLocked(x.Name), "by", doer(d.Callers.Party(x.Holder())))
 }
 
 // addMarkLocked puts a mark where it is found: by its name, and by its holder.
@@ -62,7 +62,7 @@ func (d *desk) addMarkLocked(x *mark) {
 	}
 	folder.marks[x.Name.Name] = x
 	d.marks.count++
-	d.marks.of[x.uid]++
+	d.marks.of[x.UID]++
 	d.estateLocked(x.Holder()).marks[x] = struct{}{}
 	if n := d.table.byInode[x.inode]; n != nil && n.kind == itemNode {
 		n.bytes.marked.Store(true)
@@ -78,8 +78,8 @@ func (d *desk) dropMarkLocked(x *mark) {
 		delete(folder.folder.marks, x.Name.Name)
 	}
 	d.marks.count--
-	if d.marks.of[x.uid]--; d.marks.of[x.uid] == 0 {
-		delete(d.marks.of, x.uid)
+	if d.marks.of[x.UID]--; d.marks.of[x.UID] == 0 {
+		delete(d.marks.of, x.UID)
 	}
 	d.leaveEstateLocked(x)
 	d.forgetRecordLocked(x.record)

@@ -2,6 +2,7 @@ package fusefs
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/airlockfs/airlockfs/backing"
@@ -12,7 +13,7 @@ import (
 // settleMarkLocked: whoever looks for a name after its holder's end finds what has become of it (I7).
 func (d *desk) settleMarkLocked(key protocol.NameKey) {
 	if x := d.markLocked(key); x != nil && !x.loose && d.partyGoneLocked(x.Holder()) {
-		d.markEndedLocked(x, x.Holder())
+		d.markEndedLocked(x, d.Callers.End(x.Holder()))
 	}
 }
 
@@ -23,13 +24,17 @@ func (d *desk) settleMarksLocked(folder *node) {
 	}
 }
 
-// markEndedLocked: the holder has ended.
-func (d *desk) markEndedLocked(x *mark, holder protocol.PartyID) {
-	end := d.Callers.MarkEnd(holder)
-	if end.Heir != nil && end.Heir.Process.UID != x.uid && end.Heir.Process.UID != 0 {
+// markEndedLocked: the holder has ended. Who inherits its claims inherits its marks, but for those somebody else may.
+func (d *desk) markEndedLocked(x *mark, end protocol.End) {
+	holder := end.Party
+	if k := end.Verdict.Kind; end.Heir == nil && k != protocol.Killed && k != protocol.Failed {
+		end = d.Callers.MarkEnd(holder)
+	}
+	if end.Heir != nil && end.Heir.Process.UID != x.UID && end.Heir.Process.UID != 0 {
 		end.Heir = nil // another user has no right to it, and his end says nothing of it
 	}
 	fate := x.After(end)
+	d.Log.Debug("a mark's holder has ended", "path", d.pathLocked(x.Name), "by", doer(d.Callers.Party(holder)), "how", end.Verdict, "heir", doer(end.Heir), "fate", fate)
 	switch {
 	case fate == protocol.MarkInherited:
 		d.holdMarkLocked(x, func() { x.Maker = end.Heir.ID })
@@ -69,8 +74,11 @@ func (d *desk) freeMarkLocked(x *mark, c *call) error {
 		return err
 	case n.kind != itemNode:
 		return d.putAsideLocked(x, n, c)
-	case n.bytes.item.State != protocol.Public || !n.bytes.locksOf().Empty():
+	case n.bytes.item.State != protocol.Public || d.lockedByLivingLocked(n):
 		return nil // it is used as a lock file, too: who waits for its lock must find the same file
+	case !n.bytes.locksOf().Empty():
+		d.marks.late[n] = func() error { return d.freeMarkLocked(x, c) }
+		return nil // by who has ended: the end of his descriptor is on its way
 	}
 	c.Item = protocol.ItemID(n.id)
 	_, err = d.decideLocked(c, func() (*protocol.World, error) {
@@ -79,6 +87,15 @@ func (d *desk) freeMarkLocked(x *mark, c *call) error {
 	})
 	d.tidyLocked(n)
 	return err
+}
+
+// lockedByLivingLocked: somebody who lives has a lock on the file, or waits for one.
+func (d *desk) lockedByLivingLocked(n *node) bool {
+	all := n.bytes.locksOf().Held()
+	for _, w := range n.bytes.locksOf().Waiters() {
+		all = append(all, w.Lock)
+	}
+	return slices.ContainsFunc(all, func(l protocol.Lock) bool { return !d.Callers.Ended(l.By) })
 }
 
 // putAsideLocked moves a folder or link into quarantine.
@@ -95,7 +112,7 @@ func (d *desk) putAsideLocked(x *mark, n *node, c *call) error {
 		return err
 	}
 	from := d.outsideLocked(x.Name)
-	to, err := d.moveAsideLocked(from, protocol.Place{State: protocol.Quarantined, Folder: key, Owner: protocol.Process{UID: x.uid}})
+	to, err := d.moveAsideLocked(from, protocol.Place{State: protocol.Quarantined, Folder: key, Owner: protocol.Process{UID: x.UID}})
 	if err != nil {
 		return err
 	}
@@ -123,7 +140,7 @@ func (d *desk) usedBelowLocked(folder *node) bool {
 func (d *desk) sayMarkOverLocked(x *mark, c *call) {
 	path := d.pathLocked(x.Name)
 	d.Log.Warn("quarantined", "path", path, "by", doer(c.By), "detail", c.why)
-	d.events.add(said{report.Event{Time: c.At, Path: path, What: "quarantined", By: owner(c.By), Detail: c.why}, int64(x.uid), c.why})
+	d.events.add(said{report.Event{Time: c.At, Path: path, What: "quarantined", By: owner(c.By), Detail: c.why}, int64(x.UID), c.why})
 }
 
 // moveAsideLocked moves something to the first place in which its name is free.

@@ -16,6 +16,7 @@ type marks struct {
 	of    map[uint32]int // by user
 	last  uint64         // record
 	kept  []keptMark
+	late  map[*node]func() error // what frees their names, when who has locked them has let go: he has ended already
 }
 
 // mostMarks bounds the marks that are remembered. A name beyond that is an ordinary file, as where there are no marks.
@@ -112,6 +113,10 @@ func (d *desk) markFlushedLocked(h *handle, p *protocol.Party) {
 
 // markReleasedLocked: the descriptor is closed. What was written by it is all that was to be written.
 func (d *desk) markReleasedLocked(h *handle) {
+	if free := d.marks.late[h.node]; free != nil && h.node.bytes.locksOf().Empty() {
+		delete(d.marks.late, h.node)
+		d.doLocked(free)
+	}
 	for _, x := range d.marksOfLocked(h.node) {
 		if x.made == h.id {
 			x.made = 0

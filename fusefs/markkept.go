@@ -42,14 +42,15 @@ func (d *desk) littleInLocked(at backing.Object) (names []string, little bool, e
 	return names, little, err
 }
 
-// isMarkFolderLocked: one with files in it has one that names its holder. Others are parts of trees that somebody has copied.
+// isMarkFolderLocked: one with files in it has one that names its holder, or they are empty yet. Others are parts of trees that
+// somebody has copied.
 func (d *desk) isMarkFolderLocked(x *mark) (bool, error) {
 	at := d.outsideLocked(x.Name)
 	names, little, err := d.littleInLocked(at)
 	if err != nil || !little || len(names) == 0 {
 		return little, err
 	}
-	holder := d.Callers.Party(x.Holder())
+	holder, empty := d.Callers.Party(x.Holder()), true
 	for _, name := range names {
 		text, err := d.readMarkFileLocked(backing.Object{Folder: inside(at), Name: name})
 		if err != nil {
@@ -58,8 +59,9 @@ func (d *desk) isMarkFolderLocked(x *mark) (bool, error) {
 		if len(text.PIDs) > 0 && (text.Alone || holder != nil && slices.Contains(text.PIDs, holder.Process.PID)) {
 			return true, nil
 		}
+		empty = empty && text.Alone && len(text.PIDs) == 0
 	}
-	return false, nil
+	return empty, nil
 }
 
 // inside is a folder by its path.
@@ -160,8 +162,8 @@ func (d *desk) recoverMarkLocked(number uint64) error {
 		d.forgetRecordLocked(number)
 	default:
 		kind := st.Mode & unix.S_IFMT
-		x := &mark{Mark: protocol.Mark{Name: parent.key(r.Name), Maker: holder.ID, Since: d.past(r.Since)}, inode: st.ID, which: which,
-			uid: r.Line.Process.UID, number: r.Number, folder: kind == unix.S_IFDIR, link: kind == unix.S_IFLNK, record: number}
+		x := &mark{Mark: protocol.Mark{Name: parent.key(r.Name), Maker: holder.ID, Since: d.past(r.Since), UID: r.UID}, inode: st.ID, which: which,
+			number: r.Number, folder: kind == unix.S_IFDIR, link: kind == unix.S_IFLNK, record: number}
 		if r.Number != 0 {
 			x.Named = holder.ID
 		}
@@ -169,6 +171,9 @@ func (d *desk) recoverMarkLocked(number uint64) error {
 			d.dropMarkLocked(earlier) // a crash came between two records of it
 		}
 		d.addMarkLocked(x)
+		if r.Number == 0 {
+			d.readMarkLocked(x)
+		}
 		_, err = d.fileLocked(x.Name)
 		return err
 	}

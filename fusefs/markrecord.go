@@ -31,7 +31,7 @@ func (d *desk) recordMarkLocked(x *mark) {
 		return
 	}
 	r := protocol.MarkRecord{Line: protocol.Line{Process: holder.Process}, Folder: key, Name: x.Name.Name, Ino: x.inode.Ino, Born: x.inode.Born,
-		Since: x.Since, Number: x.number}
+		Since: x.Since, UID: x.UID, Number: x.number}
 	if x.Named == 0 {
 		r.Line = d.lineOf(holder)
 		r.Number = 0

@@ -19,7 +19,7 @@ func (d *desk) marksLocked(uid uint32) []*mark {
 		for name, x := range n.folder.marks {
 			d.lookAtMarkLocked(n.key(name))
 			p := d.Callers.Party(x.Holder())
-			if p != nil && n.folder.marks[name] == x && !x.void && !x.loose && (d.oversees(uid) || uid == x.uid || uid == p.Process.UID) {
+			if p != nil && n.folder.marks[name] == x && !x.void && !x.loose && (d.oversees(uid) || uid == x.UID || uid == p.Process.UID) {
 				all = append(all, x)
 			}
 		}
@@ -44,7 +44,7 @@ func (d *desk) markItemsLocked(uid uint32) []report.Item {
 	var all []report.Item
 	for _, x := range d.marksLocked(uid) {
 		path, p := d.pathLocked(x.Name), d.Callers.Party(x.Holder())
-		i := report.Item{Path: path, Raw: raw(path), State: "marked", Since: x.Since, Class: protocol.ClassLock.String(), UID: x.uid, Owner: owner(p),
+		i := report.Item{Path: path, Raw: raw(path), State: "marked", Since: x.Since, Class: protocol.ClassLock.String(), UID: x.UID, Owner: owner(p),
 			Reason: x.reason(called(p)), Lifts: "its removal by its holder, whose end is seen to: killed or failed, the name is free; ended with 0, it stays and is nobody's"}
 		if st, err := d.Store.Stat(d.outsideLocked(x.Name)); err == nil && st.IsRegular() {
 			i.Size = st.Size

@@ -103,7 +103,7 @@ func (d *desk) endedLocked(end protocol.End) {
 		d.bequeathLocked(name, end)
 	}
 	for x := range e.marks {
-		d.markEndedLocked(x, end.Party)
+		d.markEndedLocked(x, end)
 	}
 	d.dropEstateLocked(end.Party)
 }

@@ -13,6 +13,7 @@ type Mark struct {
 	Maker PartyID // who made it, or has inherited it
 	Named PartyID // whose process id is written in it; 0: nobody's, so it is its maker's
 	Also  PartyID // who had the descriptor that made it when its maker had ended; 0: nobody
+	UID   uint32  // the user who made it
 	Since time.Time
 }
 
@@ -81,7 +82,7 @@ func guards(w *World, e *Event) []*Mark {
 
 // strange tells whether the caller has no part in the mark, and is bound by it.
 func (w *World) strange(m *Mark, e *Event) bool {
-	if h := w.PartyOf(m.Holder()); h == nil || e.By.Process.UID == 0 && !w.RootBound && h.Process.UID != 0 {
+	if w.PartyOf(m.Holder()) == nil || e.By.Process.UID == 0 && !w.RootBound && m.UID != 0 {
 		return false
 	}
 	for _, id := range []PartyID{m.Named, m.Maker, m.Also} {

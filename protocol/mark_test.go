@@ -44,11 +44,11 @@ func TestWhatAMarkSays(t *testing.T) {
 
 func TestARecordOfAMarkIsReadBack(t *testing.T) {
 	r := MarkRecord{Line: Line{Process: Process{Host: "aa", Boot: "bb", PID: 7, Start: 8, UID: 9, Session: 10}, Heirs: [3]Heir{{PID: 5, Start: 6}}},
-		Folder: "1z", Name: "~$a~", Ino: 11, Born: 12, Since: time.Unix(13, 14), Number: 15}
+		Folder: "1z", Name: "~$a~", Ino: 11, Born: 12, Since: time.Unix(13, 14), UID: 16, Number: 15}
 	got, err := ParseMarkRecord(r.String())
 	require.NoError(t, err)
 	assert.Equal(t, r, got)
-	for _, bad := range []string{"", "x", "~~~~~/", "1~2~3~4~5~6/n", r.Line.String() + "~1~01~1~1~0/n", r.Line.String() + "~1~1~1~1~0/"} {
+	for _, bad := range []string{"", "x", "~~~~~/", "1~2~3~4~5~6~7/n", r.Line.String() + "~1~01~1~1~0~0/n", r.Line.String() + "~1~1~1~1~0~0/"} {
 		_, err := ParseMarkRecord(bad)
 		assert.Error(t, err, bad)
 	}

@@ -28,7 +28,7 @@ func (s *sim) mark(maker *Party, n NameKey, named *Party) {
 	if s.marks == nil {
 		s.marks = map[NameKey]*Mark{}
 	}
-	s.marks[n] = &Mark{Name: n, Maker: maker.ID, Since: s.now}
+	s.marks[n] = &Mark{Name: n, Maker: maker.ID, Since: s.now, UID: maker.Process.UID}
 	if named != maker {
 		s.marks[n].Named = named.ID
 	}

@@ -25,14 +25,15 @@ var makers = map[string]string{
 f=os.open("lk/x.lock", os.O_CREAT|os.O_EXCL|os.O_WRONLY); r,w=os.pipe()
 if os.fork(): os._exit(0)
 os.setsid(); os.write(f, b"%d\n" % os.getpid()); os.close(f); open(os.environ["P"]+"/pid","w").write(str(os.getpid())); time.sleep(1e6)'`,
-	"subshell":       `(mkdir lk/x.lock); echo $$ > $P/pid; sleep infinity`,
-	"another user":   `exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
-	"su":             `exec su -s /bin/bash nobody -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
-	"pid namespace":  `unshare --pid --fork --mount-proc bash -c 'set -C; echo $$ > lk/x.lock; exec sleep infinity' & echo $! > $P/parent; until [ -s lk/x.lock ]; do :; done; cat /proc/$!/task/$!/children > $P/pid; wait`,
-	"nested, not 1":  `unshare --pid --fork --mount-proc bash -c 'bash -c "set -C; echo \$\$ > lk/x.lock; exec sleep infinity" & wait' & until [ -s lk/x.lock ]; do :; done; c=$(cat /proc/$!/task/$!/children); cat /proc/${c% }/task/${c% }/children > $P/pid; wait`,
-	"user namespace": `exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --map-root-user bash -c 'mkdir lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
-	"another's pid":  `set -C; echo 1 > lk/x.lock; echo $$ > $P/pid; exec sleep infinity`,
-	"zombie child":   `exec python3 -c 'import os,time; os.mkdir("lk/x.lock"); os.fork() or os._exit(7); open(os.environ["P"]+"/pid","w").write(str(os.getpid())); time.sleep(1e6)'`,
+	"setsid of a folder": `cd lk; cat /dev/null; setsid bash -c 'mkdir x.lock; echo $$ > $P/pid; exec sleep infinity' & wait`,
+	"subshell":           `(mkdir lk/x.lock); echo $$ > $P/pid; sleep infinity`,
+	"another user":       `exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
+	"su":                 `exec su -s /bin/bash nobody -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
+	"pid namespace":      `unshare --pid --fork --mount-proc bash -c 'set -C; echo $$ > lk/x.lock; exec sleep infinity' & echo $! > $P/parent; until [ -s lk/x.lock ]; do :; done; cat /proc/$!/task/$!/children > $P/pid; wait`,
+	"nested, not 1":      `unshare --pid --fork --mount-proc bash -c 'bash -c "set -C; echo \$\$ > lk/x.lock; exec sleep infinity" & wait' & until [ -s lk/x.lock ]; do :; done; c=$(cat /proc/$!/task/$!/children); cat /proc/${c% }/task/${c% }/children > $P/pid; wait`,
+	"user namespace":     `exec setpriv --reuid=65534 --regid=65534 --clear-groups unshare --map-root-user bash -c 'mkdir lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
+	"another's pid":      `set -C; echo 1 > lk/x.lock; echo $$ > $P/pid; exec sleep infinity`,
+	"zombie child":       `exec python3 -c 'import os,time; os.mkdir("lk/x.lock"); os.fork() or os._exit(7); open(os.environ["P"]+"/pid","w").write(str(os.getpid())); time.sleep(1e6)'`,
 }
 
 // maker starts one, and gives the pid whose death ends its mark.

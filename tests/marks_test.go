@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,7 @@ var makingMarks = map[string]string{
 	"ln":                `echo $$ > t.$$; ln t.$$ x.lock`,
 	"ln of a temp file": `echo $$ > t.tmp; ln t.tmp x.lock; rm t.tmp`,
 	"ln -s":             `ln -s nobody@host.17:1 x.lock`,
+	"O_EXCL and flock":  `exec python3 -c 'import fcntl,os,sys; f=os.open("x.lock", os.O_CREAT|os.O_EXCL|os.O_WRONLY); fcntl.flock(f, 2); sys.stdin.readline()'`,
 	"mknod":             `exec python3 -c 'import os,sys; os.mknod("x.lock"); sys.stdin.readline()'`,
 	"from a subshell":   `(mkdir x.lock); v=$(true)`,
 	"under timeout":     `timeout 20 mkdir x.lock`,
@@ -72,7 +74,9 @@ func TestI7_AMarkGoesWithWhoIsKilled(t *testing.T) {
 				m.Until("it is a mark", func() bool { return len(m.marked()) == 1 })
 				rival := m.Start(`until mkdir %s/x.lock 2> /dev/null; do :; done; exec sleep infinity`, folder)
 				p.Kill()
-				m.Until("the rival has it", func() bool { return m.Run(`test -d %s/x.lock`, folder).Code == 0 && len(m.List(folder+"/x.lock")) == 0 })
+				m.Until("the rival has it, and not its mkdir", func() bool {
+					return slices.ContainsFunc(m.Status()[folder+"/x.lock"], func(i report.Item) bool { return i.State == "marked" && i.Owner.PID == rival.PID() })
+				})
 				rival.Kill()
 				require.Equal(t, 1, m.Run(`test -e %[1]s/x.lock || test -L %[1]s/x.lock`, folder).Code, "at once")
 			})
@@ -124,8 +128,9 @@ func TestI3_AStrangerTakesNoMarkAway(t *testing.T) {
 			if !folder && name != "ln -s" {
 				require.Equal(t, "EBUSY", c.Call("open", "x", "lk/x.lock", "wt"))
 				require.Equal(t, "EBUSY", c.Call("truncate", "lk/x.lock", 0))
-				c.OK("open x lk/x.lock rw", "flock x exnb")
+				c.OK("open x lk/x.lock rw")
 				require.Equal(t, "EBUSY", c.Call("write", "x", "stolen"))
+				require.Equal(t, strings.Contains(name, "flock"), c.Call("flock", "x", "exnb") == "EAGAIN")
 				c.OK("close x")
 			}
 			require.Contains(t, m.Airlock("events .").Out, "busy: met the mark of pid")
