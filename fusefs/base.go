@@ -44,9 +44,10 @@ func (d *desk) jobLocked(p *protocol.Party) protocol.Job {
 // forJobLocked finds the caller's job where that matters. An event about an item has that of its writer already.
 func (d *desk) forJobLocked(c *call, w *protocol.World) {
 	switch c.Op {
-	case protocol.OpOpen, protocol.OpCreate, protocol.OpUnlink, protocol.OpRename, protocol.OpLink:
+	case protocol.OpOpen, protocol.OpCreate, protocol.OpUnlink, protocol.OpRename, protocol.OpLink, protocol.OpApproach:
 		if w.File.Versioned() || w.Target != nil && w.Target.Versioned() {
 			c.Job = d.jobLocked(c.By)
+			d.forTurnLocked(c, w)
 		}
 	}
 }
@@ -176,6 +177,11 @@ func (d *desk) sweepBasesLocked() {
 			d.forgetBaseLocked(key)
 		}
 	}
+	for _, f := range d.turns {
+		if d.turnOverLocked(f, d.Callers.Alive(f.Turn.Job)) {
+			d.setTurnLocked(f, nil)
+		}
+	}
 	d.bases.enough = max(fewBases, 2*len(d.bases.of))
 }
 
@@ -184,6 +190,9 @@ func (d *desk) forgetBasesLocked(folder *node) {
 	for _, f := range folder.folder.files {
 		for job := range f.Bases {
 			d.forgetBaseLocked(baseKey{f.Name, job})
+		}
+		if f.Turn != nil {
+			d.setTurnLocked(f, nil)
 		}
 	}
 }

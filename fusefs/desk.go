@@ -31,6 +31,7 @@ type Config struct {
 
 	Observers    []Observer
 	Sync         SyncMode
+	Reserve      time.Duration // after which nobody waits for who has read a serial file and makes no call; 0: never
 	Wait         time.Duration // that an open waits for who has locked the file, at most
 	RootBound    bool          // --root-override=false: locks of users bind root, too
 	Linger       time.Duration // 0: a claim never ends by lack of use
@@ -77,10 +78,12 @@ type desk struct {
 	settling map[protocol.PartyID]struct{} // parties whose end is being settled
 	formers  map[protocol.PartyID]struct{} // parties that live and may be on an item's list of former claimants
 	waits    map[*protocol.Waiter]*lockWait
-	locked   map[*lockList]struct{} // that have locks which are held or waited for
-	openings map[*opening]struct{}  // opens that wait
-	shares   map[uint32]share       // by user
-	shared   share                  // their sum
+	locked   map[*lockList]struct{}              // that have locks which are held or waited for
+	openings map[*opening]struct{}               // opens that wait
+	queued   uint64                              // the last number that one of them got
+	turns    map[protocol.NameKey]*protocol.File // whose turn it is with serial files
+	shares   map[uint32]share                    // by user
+	shared   share                               // their sum
 
 	// What a call leaves for a later one.
 	asked     map[uint32]asked           // by thread
@@ -112,7 +115,7 @@ func newDesk(c Config) *desk {
 		table: newTable(), slots: newSlots(c.Store), ghosts: map[protocol.NameKey]struct{}{},
 		outsiders: map[protocol.NameKey]time.Time{},
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
-		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, shares: map[uint32]share{},
+		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, turns: map[protocol.NameKey]*protocol.File{}, shares: map[uint32]share{},
 		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
 		warned: map[string]struct{}{}, copies: newCopies(), marks: marks{of: map[uint32]int{}, late: map[*node]func() error{}}, requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}
@@ -133,8 +136,10 @@ type call struct {
 	protocol.Event
 	what, why      string // what the event about it is called and says, if it is nobody's doing
 	mode, uid, gid uint32
-	patient        bool  // an open that can still wait for what it meets
-	like           *node // whose rights and attributes it takes over, if it is a version of that
+	queues         bool           // an open that can wait for its turn
+	took           *protocol.File // a serial file of which the open got the turn
+	patient        bool           // an open that can still wait for what it meets
+	like           *node          // whose rights and attributes it takes over, if it is a version of that
 }
 
 // call is something a party does, now.
@@ -193,7 +198,7 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 		if dec.Refuse != nil {
 			d.tellOutsiderLocked(dec.Refuse, w)
 			d.asShownLocked(dec.Refuse, w)
-			if !c.patient || dec.Refuse.On == (protocol.NameKey{}) {
+			if !c.waits(dec.Refuse) {
 				d.sayRefusedLocked(c, dec.Refuse, w)
 			}
 			return dec, refused{dec.Refuse}
@@ -204,6 +209,8 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 		}
 		if err == nil {
 			d.rebaseLocked(c, dec.Rebases)
+			d.retakeLocked(dec.Turns)
+			d.turnUsedLocked(c, w)
 		}
 		return dec, err
 	}

@@ -17,12 +17,13 @@ func (d *desk) approachLocked(n *node, c *call, tid uint32) error {
 	if a, ok := d.asked[tid]; ok && a.node == n.id {
 		key = a.key
 	}
-	if r := d.redirects[tid]; len(d.locked) == 0 || r != nil && r.key == key {
+	if r := d.redirects[tid]; len(d.locked) == 0 && !n.bytes.inTurn() || r != nil && r.key == key {
 		return nil
 	}
 	approach := *c
 	approach.Op = protocol.OpApproach
-	_, err := d.decideLocked(&approach, func() (*protocol.World, error) {
+	had := d.turnOfLocked(key)
+	dec, err := d.decideLocked(&approach, func() (*protocol.World, error) {
 		parent, err := d.folderLocked(uint64(key.Folder))
 		if err != nil {
 			return nil, err
@@ -30,6 +31,9 @@ func (d *desk) approachLocked(n *node, c *call, tid uint32) error {
 		f := d.knownLocked(parent, key.Name)
 		return d.world(f, nil), d.boundLocked(f, n)
 	})
+	if c.Job = approach.Job; len(dec.Turns) > 0 && (had == nil || had.Handed) {
+		c.took = d.turns[key]
+	}
 	return err
 }
 

@@ -23,6 +23,7 @@ func (d *desk) locksFor(uid uint32) any {
 		}
 	}
 	slices.SortStableFunc(r.Locks, func(a, b report.Lock) int { return cmp.Compare(a.Path, b.Path) })
+	r.Locks = append(r.Locks, d.reservationsLocked(uid)...)
 	r.Locks = append(r.Locks, d.openingsLocked(uid)...)
 	r.Locks = append(r.Locks, d.markLocksLocked(uid)...)
 	slices.SortStableFunc(r.Locks, func(a, b report.Lock) int { return cmp.Compare(a.Path, b.Path) })
@@ -37,7 +38,7 @@ func (d *desk) addLockLocked(all []report.Lock, l protocol.Lock, w *protocol.Wai
 	}
 	path := d.pathLocked(h.node.bytes.item.Name)
 	k := report.Lock{Path: path, Raw: raw(path), Inode: h.node.inode.Ino, Kind: l.Kind.String(), Mode: l.Mode.String(),
-		Start: l.Start, End: l.End, PID: l.PID, Blocked: w != nil, Since: l.Since, Binds: h.node.bytes.item.Match.Declared.BindsAll()}
+		Start: l.Start, End: l.End, PID: l.PID, Blocked: w != nil, Since: l.Since, Binds: h.node.bytes.item.Match.Class.BindsAll()}
 	if p != nil {
 		k.PID, k.Program = p.Process.PID, p.Program
 	}
@@ -91,6 +92,9 @@ func (d *desk) lockBlockerLocked(w *protocol.Waiter, n *node) *lockBlocker {
 }
 
 func (d *desk) openingBlockerLocked(o *opening) *lockBlocker {
+	if o.met.Line {
+		return d.turnBlockerLocked(o.on)
+	}
 	p := d.Callers.Party(o.met.By)
 	if p == nil {
 		return nil

@@ -40,6 +40,7 @@ func (d *desk) tryOpen(p *protocol.Party, tid uint32, id uint64, flags uint32, o
 	}
 	c := d.call(protocol.OpOpen, p)
 	c.Open, c.patient = openMode(flags, 0), o != nil && !o.last
+	c.queues = o != nil
 	if !c.Open.Write {
 		onlyLooks, err := d.mayNotSettleLocked(n, p)
 		if err != nil {
@@ -48,6 +49,7 @@ func (d *desk) tryOpen(p *protocol.Party, tid uint32, id uint64, flags uint32, o
 		c.Observer, c.SeesClaimed = c.Observer || onlyLooks, c.SeesClaimed || onlyLooks
 	}
 	h, err := d.openItemLocked(n, c, tid, flags)
+	d.untakenLocked(c, err)
 	return h, d.waitsLocked(o, c, n, err)
 }
 

@@ -15,12 +15,14 @@ type opening struct {
 	write bool
 	node  *node
 	since time.Time
-	last  bool // it waits no more: what it meets now is final
+	last  bool // it waits no more: what it meets now is final, but for its turn
 
 	// While it waits.
-	on    protocol.NameKey // of this name
-	met   *protocol.Refusal
-	again chan struct{} // closed when it is to be tried again
+	on     protocol.NameKey // of this name
+	met    *protocol.Refusal
+	again  chan struct{} // closed when it is to be tried again
+	job    protocol.Job
+	number uint64 // who has waited longer has a smaller one
 }
 
 // openPatiently tries an open until it is granted, refused for good, or has waited for --wait. EINTR: it was interrupted.
@@ -39,13 +41,7 @@ func (d *desk) openPatiently(cancel <-chan struct{}, unique uint64, try func(*op
 			over = t.C
 			d.handOn(unique)
 		}
-		select {
-		case <-o.again:
-		case <-over:
-			o.last = true
-		case <-cancel:
-			err = syscall.EINTR
-		}
+		err = d.awaitAgain(o, over, cancel)
 		d.stopOpening(o)
 		if err == syscall.EINTR {
 			return nil, err
@@ -56,7 +52,7 @@ func (d *desk) openPatiently(cancel <-chan struct{}, unique uint64, try func(*op
 // waitsLocked has an open wait if it was refused because of what will be let go.
 func (d *desk) waitsLocked(o *opening, c *call, n *node, err error) error {
 	var r refused
-	if o == nil || o.last || !errors.As(err, &r) || r.On == (protocol.NameKey{}) {
+	if o == nil || !errors.As(err, &r) || r.On == (protocol.NameKey{}) || o.last && !r.Line {
 		return err
 	}
 	if full := d.waitRoomLocked(c.By.Process.UID); full != nil {
@@ -64,11 +60,28 @@ func (d *desk) waitsLocked(o *opening, c *call, n *node, err error) error {
 	}
 	if o.since.IsZero() {
 		o.since = c.At
+		d.queued++
+		o.number = d.queued
 	}
-	o.by, o.write, o.node = c.By, c.Open.Write, n
+	o.by, o.job, o.write, o.node = c.By, c.Job, c.Open.Write, n
 	o.on, o.met, o.again = r.On, r.Refusal, make(chan struct{})
 	d.openings[o] = struct{}{}
 	return err
+}
+
+// awaitAgain waits until an open is to be tried again. EINTR: it was interrupted.
+func (d *desk) awaitAgain(o *opening, over <-chan time.Time, cancel <-chan struct{}) error {
+	if o.met.Line {
+		return d.awaitTurn(o, o.again, cancel)
+	}
+	select {
+	case <-o.again:
+	case <-over:
+		o.last = true
+	case <-cancel:
+		return syscall.EINTR
+	}
+	return nil
 }
 
 func (d *desk) stopOpening(o *opening) {
@@ -78,10 +91,10 @@ func (d *desk) stopOpening(o *opening) {
 	o.again = nil
 }
 
-// letGoLocked has opens tried again that wait for something of a name.
+// letGoLocked has opens tried again that wait for something of a name. Those that wait for their turn stand in line.
 func (d *desk) letGoLocked(name protocol.NameKey) {
 	for o := range d.openings {
-		if o.on == name {
+		if o.on == name && !o.met.Line {
 			close(o.again)
 			delete(d.openings, o)
 		}

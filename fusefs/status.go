@@ -28,6 +28,7 @@ func (d *desk) statusFor(uid uint32) any {
 	}
 	s.Items = append(s.Items, d.outsidersLocked(uid)...)
 	s.Items = append(s.Items, d.markItemsLocked(uid)...)
+	s.Items = append(s.Items, d.reservedLocked(uid)...)
 	s.Warnings = d.diskWarnings()
 	s.Warnings = append(s.Warnings, d.fullWarningsLocked(uid)...)
 	if d.oversees(uid) && len(d.quarantine.bytes) > 0 {

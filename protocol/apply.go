@@ -90,4 +90,6 @@ func (f *File) Unalias(i *Item) {
 }
 
 // Empty tells whether nothing but the disk knows of the name.
-func (f *File) Empty() bool { return len(f.Private) == 0 && len(f.Aliases) == 0 && len(f.Bases) == 0 }
+func (f *File) Empty() bool {
+	return len(f.Private) == 0 && len(f.Aliases) == 0 && len(f.Bases) == 0 && f.Turn == nil
+}

@@ -106,7 +106,8 @@ func rebase(w *World, e *Event, done []Effect) []Rebase {
 			continue
 		}
 		if now := current(f, done); now != idOf(f.Public) {
-			all = append(all, f.changed(e, now))
+			took := f.Public != nil && leaves(f.Public, f.Name, done) && !e.Exchange && (e.Op == OpUnlink || e.Op == OpRename)
+			all = append(all, f.changed(e, now, took))
 		} else if f == w.File && readsIt(e) && e.Item == now && now != 0 && e.Job != (Job{}) {
 			all = append(all, Rebase{Name: f.Name, Job: e.Job, Base: Base{Version: now}})
 		}
@@ -143,14 +144,15 @@ func current(f *File, done []Effect) ItemID {
 	return now
 }
 
-// changed is what becomes of the base of the job that has changed the file.
-func (f *File) changed(e *Event, now ItemID) Rebase {
+// changed is what becomes of the base of the job that has changed the file, or took it away. Then another one may have had its
+// turn.
+func (f *File) changed(e *Event, now ItemID, took bool) Rebase {
 	r := Rebase{Name: f.Name, Job: e.Job, Came: came(e, now)}
 	b, known := f.Bases[e.Job]
 	switch was := idOf(f.Public); {
-	case now == 0 && e.Op != OpUnlink && e.Op != OpRename:
+	case now == 0 && !took:
 		r.Job = Job{} // nobody's wish
-	case now == 0 || e.Op == OpUnlink:
+	case took:
 		r.Base = Base{Own: true, Known: b.Known || b.Version != 0 && b.Version == was}
 	case b.Known, b.Version != 0 && (was == 0 || b.Version == was):
 		r.Base = Base{Version: now} // a job knows what it wrote after what it had read

@@ -48,14 +48,6 @@ func (c Class) InPlace() bool {
 	return false
 }
 
-// effective is the class whose rules are carried out: those of a few classes do not exist yet.
-func (c Class) effective() Class {
-	if c == ClassSerial {
-		return ClassShared
-	}
-	return c
-}
-
 // Claimed tells whether opening an item of the class for reading claims it.
 func (c Class) Claimed() bool { return c == ClassQueue || c == ClassWork }
 

@@ -35,6 +35,7 @@ import (
 //	wait DURATION
 //	see P PATH...                what the names mean for P
 //	look P PATH                  P looks a name up, as stat(2) does
+//	turn PATH                    whose turn it is with a serial file; the job's end and --reserve end it
 //	bases PATH                   what jobs know of a state file, by their first party
 //	ls P                         the hidden names that listings show to P
 //	list                         all items
@@ -85,7 +86,7 @@ var commands map[string]func(*script, []string) string
 func init() {
 	commands = map[string]func(*script, []string) string{
 		"party": (*script).party, "open": (*script).open, "close": (*script).close, "end": (*script).end, "ended": (*script).ended,
-		"see": (*script).see, "look": (*script).look, "bases": (*script).bases, "ls": (*script).ls, "fork": (*script).fork, "order": (*script).order,
+		"see": (*script).see, "look": (*script).look, "bases": (*script).bases, "turn": (*script).turn, "ls": (*script).ls, "fork": (*script).fork, "order": (*script).order,
 		"write": func(s *script, a []string) string { return s.answer(s.sim.write(s.handle(a[0], a[1]))) },
 		"lock":  func(s *script, a []string) string { return s.answer(s.sim.lock(s.handle(a[0], a[1]))) },
 		"rename": func(s *script, a []string) string {

@@ -12,6 +12,7 @@ type Decision struct {
 	// an unfinished one that was written over is not published.
 	Effects []Effect
 	Rebases []Rebase // once the effects are true
+	Turns   []Retake // then, too
 }
 
 // Access is what an open may do.
@@ -90,6 +91,7 @@ type Refusal struct {
 	WhatNow string // what the refused may do
 	// On: an open may wait, until somebody lets go of something of this name, and then be tried again.
 	On   NameKey
+	Line bool  // in line, and for as long as it takes: it has its turn
 	Came *Came // BaseGone, Outdated: the version that came between, if that is known
 }
 
@@ -131,6 +133,7 @@ func Decide(w *World, e *Event) Decision {
 		d.Effects = append(d.Effects, liftOlder(w, e, d.Effects)...)
 		passFormers(w, e, d.Effects)
 		d.Rebases = rebase(w, e, d.Effects)
+		d.Turns = append(d.Turns, turnsOver(w, e, d.Effects)...)
 	}
 	return d
 }

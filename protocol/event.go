@@ -49,6 +49,9 @@ type Event struct {
 	Token     uint64 // of a claim made now: larger than all that were given before
 	Idle      bool   // the mount is about to end, and the caller holds nothing that it could finish
 
+	Circle  bool          // who has the turn waits, in the end, for the caller: nobody waits for it any more
+	Reserve time.Duration // how long a turn lasts without a call; 0: for ever
+
 	Open      OpenMode
 	NoReplace bool   // OpRename, OpLink: EEXIST if the target is taken
 	Exchange  bool   // OpRename

@@ -16,6 +16,7 @@ type File struct {
 
 	Bases map[Job]Base // of a state file: what jobs know of it
 	Came  Came         // and what last changed it, as far as some job needs that
+	Turn  *Turn        // of a serial file: whose turn it is; nil: anybody's
 }
 
 // Alias is a temp name that link(2) published under another name and that was not yet unlinked.

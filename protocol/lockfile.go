@@ -23,5 +23,5 @@ func approach(w *World, e *Event) Decision {
 			return Decision{Refuse: r}
 		}
 	}
-	return Decision{}
+	return askTurn(w, e)
 }

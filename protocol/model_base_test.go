@@ -60,7 +60,7 @@ func (m *model) lostUpdate(verb string, who PartyID) {
 		if verb != "publish" && verb != "requeue" && old.Base == 0 && known != 0 && was != 0 && known != was {
 			m.errorf("#%d became current by %s of %s over #%d, which its job does not know: it has read #%d", id, verb, m.sim.names[who], was, known)
 		}
-		if !acted(verb) && old.Base != 0 && !old.InClaim && was != old.Base {
+		if !acted(verb) && verb != "publish" && old.Base != 0 && !old.InClaim && was != old.Base {
 			m.errorf("#%d was made from #%d and became current over #%d", id, old.Base, was)
 		}
 		if known != 0 && (was == 0 || known == was) {

@@ -20,6 +20,9 @@ func rename(w *World, e *Event) Decision {
 	if t := w.Target.Public; t != nil && w.former(w.Target, t, e.By) {
 		return overtaken(t)
 	}
+	if w.Target.others(e) {
+		return notItsTurn(w.Target)
+	}
 	if w.Target.Stale(e.Job) {
 		return outdated(w.Target)
 	}
@@ -55,6 +58,8 @@ func unmovable(w *World, i *Item, e *Event) Decision {
 		return met(Busy, i, "open it for writing to resume it: its writer was killed")
 	case i.InClaim:
 		return met(Busy, i, "close it first")
+	case i.State == Public && w.File.others(e):
+		return notItsTurn(w.File)
 	case i.State == Public && w.File.staleToTake(e.Job):
 		return outdated(w.File)
 	}

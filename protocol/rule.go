@@ -80,16 +80,7 @@ func (r *Rule) parse() (err error) {
 		return err
 	}
 	r.vector = vectorOf(class)
-	if class != class.effective() {
-		r.warn("class %s has no effect yet, its files are treated as %s", class, class.effective())
-	}
-	if err := r.parseSwitches(words[1:]); err != nil {
-		return err
-	}
-	if class != class.effective() {
-		r.vector = vectorOf(class)
-	}
-	return nil
+	return r.parseSwitches(words[1:])
 }
 
 // classStart gives the index behind the `=` that ends the pattern, or a negative number.
@@ -127,8 +118,8 @@ func (r *Rule) parseSwitch(word, name, value string) error {
 		return fmt.Errorf("unknown switch %q: use one of %s", name, strings.Join(SwitchNames(), ", "))
 	}
 	s := ruleSwitches[i]
-	if !slices.Contains(s.classes, r.vector.Declared) {
-		return fmt.Errorf("switch %q is not for class %s, only for %s", name, r.vector.Declared, join(s.classes))
+	if !slices.Contains(s.classes, r.vector.Class) {
+		return fmt.Errorf("switch %q is not for class %s, only for %s", name, r.vector.Class, join(s.classes))
 	}
 	if !s.set(r, value) {
 		return fmt.Errorf("switch %q: write %s", word, s.usage)

@@ -195,18 +195,6 @@ func TestTempNames(t *testing.T) {
 	}
 }
 
-// A class that is not built yet stands for the nearest one that is, and says so.
-func TestClassesWithoutEffectStandForOthers(t *testing.T) {
-	for class, want := range map[string]Class{"serial": ClassShared} {
-		m := mustRules(t, DefaultNames(), "state/**="+class).At("state", "a")
-		assert.Equal(t, want, m.Class)
-		assert.Equal(t, class, m.Declared.String())
-		r, err := ParseRule("state/**=" + class)
-		assert.NoError(t, err)
-		assert.NotEmpty(t, r.Warnings())
-	}
-}
-
 // A state file's name tables are those of a queue, but that a log is one by its name alone.
 func TestNamesInSharedFolders(t *testing.T) {
 	rules := mustRules(t, DefaultNames(), "state/**=shared")

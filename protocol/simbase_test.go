@@ -20,8 +20,9 @@ func (s *sim) jobOf(p *Party) Job {
 // forJob gives an event the job whose bases count.
 func (s *sim) forJob(w *World, e *Event) {
 	switch e.Op {
-	case OpOpen, OpCreate, OpUnlink, OpRename, OpLink:
-		e.Job = s.jobOf(e.By)
+	case OpOpen, OpCreate, OpUnlink, OpRename, OpLink, OpApproach:
+		e.Job, e.Reserve = s.jobOf(e.By), simReserve
+		s.endTurns(w)
 	case OpClosed, OpEnded, OpReleased, OpLifted, OpExpired:
 		e.Job = s.work[e.Item]
 	}
@@ -36,6 +37,9 @@ func (s *sim) rebase(e *Event, d Decision) {
 	}
 	for _, r := range d.Rebases {
 		s.File(r.Name).Rebase(r)
+	}
+	for _, t := range d.Turns {
+		s.File(t.Name).Turn = t.Turn
 	}
 }
 

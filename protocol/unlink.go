@@ -19,6 +19,9 @@ func unlink(w *World, e *Event) Decision {
 	if d := w.removable(i, e); d.Refuse != nil {
 		return d
 	}
+	if i.State == Public && w.File.others(e) {
+		return notItsTurn(w.File)
+	}
 	if i.State == Public && w.File.staleToTake(e.Job) {
 		return outdated(w.File)
 	}

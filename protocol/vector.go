@@ -8,9 +8,7 @@ import (
 // Vector is what a name is: its class and the switches of the rule that applies to it. The zero value is the default,
 // an ordinary queue. Switches that mean nothing for the class are zero.
 type Vector struct {
-	Class Class
-	// Declared is the class that the rule names. It differs from Class for classes that have no effect yet.
-	Declared    Class
+	Class       Class
 	Publish     Publish
 	OnCollision Collision
 	Outcome     Outcome
@@ -20,7 +18,7 @@ type Vector struct {
 
 // vectorOf gives a class with its default switches.
 func vectorOf(c Class) Vector {
-	v := Vector{Class: c.effective(), Declared: c}
+	v := Vector{Class: c}
 	if c == ClassArchive {
 		v.OnCollision = CollideKeepBoth
 	}
@@ -30,8 +28,6 @@ func vectorOf(c Class) Vector {
 // String writes the vector as a rule would, with every switch that the class has.
 func (v Vector) String() string {
 	switch {
-	case v.Class != v.Declared:
-		return fmt.Sprintf("%s (%s has no effect yet)", v.Class, v.Declared)
 	case v.Class.named():
 		return fmt.Sprintf("%s,publish=%s,on-collision=%s,nonzero-exit=%s", v.Class, v.publish(), v.OnCollision, v.nonzeroExit())
 	case v.Class == ClassArchive || v.Class == ClassPlain:

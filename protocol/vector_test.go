@@ -12,10 +12,10 @@ import (
 func TestVectorStringIsARule(t *testing.T) {
 	for _, v := range []Vector{
 		{},
-		{Class: ClassWork, Declared: ClassWork, Publish: PublishExit, NonzeroExit: true},
+		{Class: ClassWork, Publish: PublishExit, NonzeroExit: true},
 		{Publish: PublishQuiet, Quiet: 1500 * time.Millisecond, OnCollision: CollideRefuse},
 		{Publish: PublishRename, OnCollision: CollideKeepBoth},
-		{Class: ClassArchive, Declared: ClassArchive, OnCollision: CollideKeepBoth, Outcome: OutcomeFailed},
+		{Class: ClassArchive, OnCollision: CollideKeepBoth, Outcome: OutcomeFailed},
 		vectorOf(ClassPlain),
 		vectorOf(ClassLock),
 		vectorOf(ClassLog),

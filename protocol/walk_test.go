@@ -16,9 +16,9 @@ import (
 // walkStep is one random call: what, who, on which names.
 type walkStep [4]byte
 
-var walkRules = []string{"plain/**=plain", "work/**=work", "both/**=queue,on-collision=keep-both", "exit/**=queue,publish=exit", "state/**=shared"}
+var walkRules = []string{"plain/**=plain", "work/**=work", "both/**=queue,on-collision=keep-both", "exit/**=queue,publish=exit", "state/**=shared", "states/**=serial"}
 
-var walkNames = []string{"q/x", "q/y", "both/z", "q/x.tmp", "q/y.tmp", "plain/p", "work/w", "exit/e", "exit/e.tmp", "state/s", "state/s", "state/s.tmp", "state/r"}
+var walkNames = []string{"q/x", "q/y", "both/z", "q/x.tmp", "q/y.tmp", "plain/p", "work/w", "exit/e", "exit/e.tmp", "state/s", "state/s", "state/s.tmp", "state/r", "states/n"}
 
 // walker drives a sim, and a model that watches it, through steps.
 type walker struct {

@@ -21,14 +21,14 @@ func configFile(t *testing.T, text string) string {
 
 // TestConfig: what is in the file is so, but for what a flag says otherwise, and each rule is told with its line.
 func TestConfig(t *testing.T) {
-	file := configFile(t, "rules:\n- in/**=log\n- out/**=archive\n- s/**=serial\ntemp: ['*.mine']\nlinger: 0\n")
+	file := configFile(t, "rules:\n- in/**=log\n- out/**=archive\n- s/**=serial,conflict=copy\ntemp: ['*.mine']\nlinger: 0\n")
 	m := mount(t, "--config", file, "--rule", "in/**=queue,publish=rename", "--linger", "1h")
 	m.Must(`mkdir in out; echo x >in/f; echo x >out/f.mine; echo x >g.mine; echo x >t; mv t out/f; echo y >t; mv t out/f`)
 	require.Empty(t, m.List("in"), "the flag's rule is asked first")
 	require.Equal(t, []string{"f", "f.1", "f.mine"}, m.List("out"))
 	require.NotContains(t, m.List("."), "g.mine")
 	require.Equal(t, file, m.facts().Config)
-	m.untilLogged(fmt.Sprintf(`rule "s/**=serial" (%s:4): class serial has no effect yet`, file))
+	m.untilLogged(fmt.Sprintf(`rule "s/**=serial,conflict=copy" (%s:4): conflict=copy has no effect yet`, file))
 
 	says := func(args ...string) string {
 		out, err := exec.Command(binary, append([]string{"rules"}, args...)...).CombinedOutput()

@@ -136,10 +136,8 @@ func refusal(t *testing.T, backing, dir string, args ...string) (string, int) {
 }
 
 func TestARuleWithoutEffectIsToldSo(t *testing.T) {
-	for class, as := range map[string]string{"serial": "shared"} {
-		m := mountAlone(t, "--rule", "in/**="+class)
-		m.untilLogged("class " + class + " has no effect yet, its files are treated as " + as)
-	}
+	m := mountAlone(t, "--rule", "in/**=queue,gate=manifest")
+	m.untilLogged("gate=manifest has no effect yet")
 }
 
 // untilLogged waits until the daemon, which serves already, has printed something.

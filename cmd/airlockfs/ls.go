@@ -92,7 +92,7 @@ func listPath(arg string, hidden bool) ([]entry, error) {
 		}
 	}
 	for _, i := range status.Items {
-		if hidden && (i.Path == m.path || folder && path.Dir(i.Path) == m.path) && !slices.ContainsFunc(all, sameVersion(i)) {
+		if hidden && i.State != reserved && (i.Path == m.path || folder && path.Dir(i.Path) == m.path) && !slices.ContainsFunc(all, sameVersion(i)) {
 			all = append(all, entry{Item: i, Type: "file"})
 		}
 	}
@@ -102,6 +102,9 @@ func listPath(arg string, hidden bool) ([]entry, error) {
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil
 }
+
+// reserved is the state of a public file that is somebody's turn.
+const reserved = "reserved"
 
 // namesAt are the paths that the caller sees in a folder, or the one path asked for.
 func namesAt(m livingMount) (names []string, folder bool, err error) {

@@ -13,17 +13,17 @@ return once it serves. Let programs use MOUNTPOINT only.
 A --rule says of which class the files of a pattern are. Classes:
   queue    handed over: hidden until complete, taken by their reader (default)
   work     where workers move what they take
-  shared   state files: readers keep their version, writers replace it whole
+  shared   state files: readers keep their version, who writes must know the current one
+  serial   the same, one at a time: who has read it keeps others waiting until it is written
   lock     lock files
   log      appended to by many
   archive  where work ends; a taken name keeps both
   plain    as on any filesystem
   records  plain, and what is locked binds who only reads and writes
-  serial   not there yet: as shared
 Switches, and for which classes:
-  publish=close|exit|rename|quiet=TIME   queue, work, shared
+  publish=close|exit|rename|quiet=TIME   queue, work, shared, serial
   on-collision=replace|keep-both|refuse  queue, work
-  nonzero-exit=quarantine|publish        queue, work, shared
+  nonzero-exit=quarantine|publish        queue, work, shared, serial
   outcome=done|failed                    archive, plain
 airlockfs rules PATH says what applies to a name.
 

@@ -22,7 +22,7 @@ type settings struct {
 
 	sync, unknownExit, whenClaimed              string
 	linger, keepReplaced, abandonedAfter        time.Duration
-	quarantineKeep, drain, wait                 time.Duration
+	quarantineKeep, drain, wait, reserve        time.Duration
 	quarantineMax                               int64
 	ignoreLitter, readOnly, foreground, verbose bool
 	rootOverride                                bool
@@ -63,6 +63,7 @@ func (s *settings) addNames(f *pflag.FlagSet) {
 
 func (s *settings) addTimes(f *pflag.FlagSet) {
 	f.Var(newDuration(&s.linger, time.Hour), "linger", "give back a claim on a closed file that nobody used for this `TIME`, such as 90s, 10m or 1h; 0: never")
+	f.Var(newDuration(&s.reserve, 30*time.Second), "reserve", "class serial: who has read a file and makes no call for this `TIME` keeps nobody waiting any more; 0: no bound")
 	f.Var(newDuration(&s.wait, 10*time.Second), "wait", "an open waits for who has locked the file, `TIME` at most, then it says EBUSY; 0: at once")
 	f.Var(newDuration(&s.keepReplaced, 24*time.Hour), "keep-replaced", "keep a version that was written over for this `TIME`; 0: not at all")
 	f.Var(newDuration(&s.drain, 0), "drain", "after SIGTERM begin nothing new, and let finish what is under way for this `TIME`; 0: not asked for")
@@ -136,8 +137,8 @@ func (s *settings) config() (fusefs.Config, error) {
 	table, err := s.ruleTable()
 	return fusefs.Config{
 		Rules: table, Observers: s.observers, Now: time.Now,
-		Sync: map[string]fusefs.SyncMode{"publish": fusefs.SyncPublish, "full": fusefs.SyncFull, "none": fusefs.SyncNone}[s.sync],
-		Wait: s.wait, RootBound: !s.rootOverride,
+		Sync:    map[string]fusefs.SyncMode{"publish": fusefs.SyncPublish, "full": fusefs.SyncFull, "none": fusefs.SyncNone}[s.sync],
+		Reserve: s.reserve, Wait: s.wait, RootBound: !s.rootOverride,
 		Linger: s.linger, KeepReplaced: s.keepReplaced, Abandoned: s.abandonedAfter,
 		Quarantine:  protocol.Bounds{Keep: s.quarantineKeep, Most: s.quarantineMax},
 		ClaimedBusy: s.whenClaimed == "busy", UnknownFails: s.unknownExit == "quarantine", Owner: uint32(os.Getuid()),

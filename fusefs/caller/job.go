@@ -1,6 +1,7 @@
 package caller
 
 import (
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -61,6 +62,33 @@ func (t *Table) Alive(j Job) bool {
 	}
 	leader := t.pidInode(j.Group)
 	return leader == 0 || j.Leader == 0 || leader == j.Leader
+}
+
+// Works is Alive, and knows zombies: they have ended. It reads procfs if only they, or processes that were never seen, are
+// left, so no lock may be held.
+func (t *Table) Works(j Job) bool {
+	if j.Worker != "" || j.Session != 0 || j.Group <= 1 || !t.Alive(j) {
+		return t.Alive(j)
+	}
+	return t.anyAlive(func(e *entry) bool { return e.party.Group == j.Group && e.leader == j.Leader }) || t.groupWorks(j.Group)
+}
+
+// groupWorks looks through all processes for one of the group that is no zombie. If that can't be told there may be one.
+func (t *Table) groupWorks(group int) bool {
+	all, err := os.ReadDir("/proc")
+	if err != nil || t.blind {
+		return true
+	}
+	for _, dir := range all {
+		if name := dir.Name(); name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		st, err := readStatus(unix.AT_FDCWD, "/proc/"+dir.Name()+"/status")
+		if err == nil && st.group == group && st.state != 'Z' && st.state != 'X' {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Table) workerAlive(j Job) bool {

@@ -30,7 +30,7 @@ type Item struct {
 	Item     uint64    `json:"item"` // the version's number, which events have too
 	Path     string    `json:"path"`
 	Raw      []byte    `json:"raw,omitempty"` // the path's bytes, if they are not UTF-8
-	State    string    `json:"state"`         // staged parked held published claimed quarantined abandoned; outside: somebody outside the mount writes it; marked: a lock by its existence, which everybody sees
+	State    string    `json:"state"`         // staged parked held published claimed quarantined abandoned; outside: somebody outside the mount writes it; marked: a lock by its existence, which everybody sees; reserved: public, and somebody's turn
 	Owner    *Owner    `json:"owner"`
 	Since    time.Time `json:"since"`
 	Size     int64     `json:"size"`
@@ -84,7 +84,7 @@ type Lock struct {
 	Path    string    `json:"path"`
 	Raw     []byte    `json:"raw,omitempty"` // the path's bytes, if they are not UTF-8
 	Inode   uint64    `json:"inode"`
-	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK; OPEN: an open(2) that waits; MARK: a lock by existence
+	Kind    string    `json:"kind"` // FLOCK POSIX OFDLCK; OPEN: an open(2) that waits; MARK: a lock by existence; RESERVE: a job's turn with a file of class serial
 	Mode    string    `json:"mode"` // READ WRITE
 	Start   uint64    `json:"start"`
 	End     uint64    `json:"end"` // 9223372036854775807: to the end of the file
@@ -92,6 +92,7 @@ type Lock struct {
 	Program string    `json:"program"`
 	Blocked bool      `json:"blocked"` // it is waited for
 	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until,omitzero"` // a turn: when it ends if its job makes no call
 
 	Binds     bool      `json:"binds"`               // strangers, whether they lock or not
 	BlockedBy []Blocker `json:"blockedBy,omitempty"` // whom it waits for, then whom that one waits for, and so on
