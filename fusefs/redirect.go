@@ -20,8 +20,9 @@ type redirect struct {
 	file *backing.File // of pin, if it may be replaced before the open comes
 	kept bool          // pin is
 
-	creates  bool // if there is nothing to open, the thread makes it
-	reserved bool // made counts this open as a writer
+	refused  error // what the second look was refused, of an open for writing
+	creates  bool  // if there is nothing to open, the thread makes it
+	reserved bool  // made counts this open as a writer
 }
 
 // redirectFor is how long a thread's look-up and open are waited for.
@@ -134,6 +135,7 @@ func (d *desk) pinLocked(r *redirect, n *node, p *protocol.Party) {
 		f, err := d.fileLocked(r.key)
 		return d.world(f, nil), err
 	})
+	r.refused = err
 	switch {
 	case err != nil, dec.Access == protocol.AccessWrite, dec.Access == protocol.AccessInPlace && r.mode.Write:
 	case dec.Access == protocol.AccessRedirect:

@@ -1,13 +1,17 @@
 package fusefs
 
 import (
+	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -190,4 +194,73 @@ func TestOpenIsAboutTheNameThatWasLookedUp(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ESTALE)
 	_, err = d.lookup(me, tid, rootID, "a")
 	require.ErrorIs(t, err, syscall.ENOENT)
+}
+
+// A writer that was refused when it looked again is told so, also if what it found then is gone.
+func TestAWriterIsNotSentToLookAThirdTime(t *testing.T) {
+	d, dir := testDesk(t, "**=shared")
+	w := newWorker(t, d)
+	other, _ := childWorker(t, d)
+	replace := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "new"), []byte(text), 0o600))
+		require.NoError(t, os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "f")))
+	}
+	for name, hold := range map[string]func() func(){
+		"busy": func() func() {
+			h := other.open("f", unix.O_TRUNC)
+			return func() { other.close(h) }
+		},
+		"gone": func() func() { return func() {} },
+	} {
+		replace("one")
+		first := w.node("f")
+		replace("two")
+		end := hold()
+		_, err := d.open(w.p, w.tid, first, unix.O_WRONLY|unix.O_TRUNC)
+		require.ErrorIs(t, err, syscall.ESTALE, name)
+		second := w.node("f")
+		end()
+		replace("three")
+		h, err := d.open(w.p, w.tid, second, unix.O_WRONLY|unix.O_TRUNC)
+		if name == "gone" {
+			require.NoError(t, err, "its version was begun when it looked")
+			d.release(h)
+			continue
+		}
+		require.Equal(t, fuse.Status(syscall.EBUSY), status(err))
+	}
+}
+
+// childWorker is another process, and what ends it.
+func childWorker(t *testing.T, d *desk) (*worker, func()) {
+	child := exec.Command("cat")
+	in, err := child.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	pid := uint32(child.Process.Pid)
+	end := sync.OnceFunc(func() { require.NoError(t, errors.Join(in.Close(), child.Wait())) })
+	t.Cleanup(end)
+	return &worker{t, d, pid, d.Callers.Who(pid, 0, 0)}, end
+}
+
+// Of two who look up a parked temp file one makes it his; the other has a file of his own.
+func TestWhoComesSecondToAParkedFileMakesHisOwn(t *testing.T) {
+	d, _ := testDesk(t)
+	d.Abandoned = time.Hour
+	me := newWorker(t, d)
+	first, end := childWorker(t, d)
+	first.file("f.tmp")
+	end()
+	d.mu.Lock()
+	d.endedLocked(protocol.End{Party: first.p.ID, Verdict: protocol.Verdict{Kind: protocol.Clean}})
+	d.mu.Unlock()
+	found := me.node("f.tmp")
+	second, _ := childWorker(t, d)
+	h := second.open("f.tmp", unix.O_TRUNC)
+	_, err := d.open(me.p, me.tid, found, unix.O_WRONLY|unix.O_TRUNC)
+	require.ErrorIs(t, err, syscall.ESTALE)
+	_, err = d.lookup(me.p, me.tid, rootID, "f.tmp")
+	require.ErrorIs(t, err, syscall.ENOENT, "the kernel asks to make it then")
+	me.file("f.tmp")
+	second.close(h)
 }

@@ -37,6 +37,7 @@ abandoned-after: 90s
 drain: 20s
 wait: 3s
 root-override: false
+reserve: 4s
 quarantine-keep: 3d
 quarantine-max: 5G
 sync: full
@@ -67,7 +68,7 @@ func TestConfigHasAKeyForEveryFlag(t *testing.T) {
 	assert.Equal(t, []string{s.configFile + ":2", s.configFile + ":2"}, from)
 	for name, same := range map[string]bool{
 		"linger": s.linger == 10*time.Minute, "keep-replaced": s.keepReplaced == 0, "abandoned-after": s.abandonedAfter == 90*time.Second,
-		"wait": s.wait == 3*time.Second, "root-override": !s.rootOverride,
+		"wait": s.wait == 3*time.Second, "reserve": s.reserve == 4*time.Second, "root-override": !s.rootOverride,
 		"drain": s.drain == 20*time.Second, "quarantine-keep": s.quarantineKeep == 72*time.Hour, "quarantine-max": s.quarantineMax == 5<<30,
 		"sync": s.sync == "full", "unknown-exit": s.unknownExit == "quarantine", "when-claimed": s.whenClaimed == "busy",
 		"read-only": s.readOnly, "ignore-litter": s.ignoreLitter, "log": s.logFile == "/var/log/drop.log", "log-format": s.logFormat == "json",
