@@ -100,38 +100,13 @@ func (d *desk) openItemLocked(n *node, c *call, tid, flags uint32) (*handle, err
 		defer d.leftLocked(r.made)
 	}
 	d.dropRedirectLocked(tid)
-	if stale(err) && r != nil && r.key == key {
-		return nil, d.staleAgainLocked(r, c)
-	}
-	if stale(err) || lost(err) && c.Open.Write && asked == key && r == nil || err == nil && dec.Access == protocol.AccessRedirect {
-		d.freeAliasLocked(asked, n)
-		d.redirectLocked(tid, key, c, dec)
-		return nil, syscall.ESTALE
-	}
-	if err != nil {
+	if err = d.lookAgainLocked(n, c, tried{tid, asked, key, r}, dec, err); err != nil {
 		return nil, err
 	}
 	if was && !complete(&n.bytes.item) {
 		n.bytes.reopened.Store(true)
 	}
 	return d.grantLocked(n, c, dec, flags)
-}
-
-// lost: what the caller has just looked up is another's by now, as a parked temp file that two would resume. Who may make the
-// name is to look again and make it.
-func lost(err error) bool {
-	var r refused
-	return errors.As(err, &r) && r.Reason == protocol.NotFound
-}
-
-// staleAgainLocked: the kernel looks again once, and what it found then has gone as well. Its caller is told what it was refused
-// then.
-func (d *desk) staleAgainLocked(r *redirect, c *call) error {
-	if r.refused != nil && !stale(r.refused) {
-		return r.refused
-	}
-	return d.refuseLocked(attempt{by: c.By, verb: "open", path: d.pathLocked(r.key)},
-		&protocol.Refusal{Reason: protocol.Busy, WhatNow: "others replace it all the time: try again"})
 }
 
 // goneIfMissing: the disk no longer has the item under its name: somebody took it away behind our back.
