@@ -204,8 +204,20 @@ fault requeued-taint-stays protocol/order.go 'sound.Taint, sound.Attempts, sound
 
 # Locks.
 fault lock-queue-overtaken protocol/lockqueue.go 'if first < 0 || want.Ahead' 'if true || want.Ahead' ./protocol TestNewcomersStandInLine
-fault deadlock-not-seen fusefs/lock.go 'if protocol.Deadlock(' 'if false && protocol.Deadlock(' e2e TestI8_PosixCycle
-fault lock-outlives-descriptor fusefs/close.go 'd.wakeLocked(n.bytes.locks.CloseHandle(h.id))' '' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
+fault deadlock-not-seen fusefs/lock.go '&& protocol.Deadlock(' '&& false && protocol.Deadlock(' e2e TestI8_PosixCycle
+fault lock-outlives-descriptor fusefs/lock.go 'd.wakeLocked(h.node, l.CloseHandle(h.id))' '_ = l' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
+fault open-file-lock-mistaken fusefs/lockkind.go 'if d.Callers.OpenFileLock(tid)' 'if false && d.Callers.OpenFileLock(tid)' e2e TestI8_LocksAreThose
+fault records-let-through protocol/use.go 'if !u.meets(k) {' 'if true {' e2e TestI3_RecordsLockedBind
+fault records-under-way fusefs/records.go 'u.now.Lock()
+	stale := u.cached.Swap(false)
+	u.now.Unlock()' 'stale := u.cached.Swap(false)' e2e TestI3_ALockOfRecordsWaits
+fault records-cached fusefs/records.go 'd.stale(h.node.id)' '_ = stale' e2e TestI3_RecordsAreNotReadThroughMappings
+fault records-in-the-holders-cache protocol/use.go 'return len(h.Holders) > 0' 'return false' e2e TestI3_RecordsDoNotLeak
+fault records-emptied fusefs/open.go 'd.mayEmptyLocked(h, flags)' 'error(nil)' e2e TestI3_RecordsLockedBind
+fault records-appended fusefs/records.go 'return uint64(size), uint64(size+int64(len(data))) - 1' 'return 0, 0' e2e TestI8_RecordsBeside
+fault records-readers-lock-out fusefs/records.go 'h.Holders = nil' '' e2e TestI3_RecordsAreLockedByWho
+fault records-by-another-name protocol/rename.go '(a == ClassRecords) == (b == ClassRecords)' 'true' e2e TestI3_RecordsHaveNoNames
+fault records-mapped-before fusefs/records.go 'if o.records == nil {' 'if false {' e2e TestI3_RecordsThatCame
 
 [ "$count" -gt 0 ] || { echo "mutants: none is called ${only[*]}" >&2; exit 1; }
 [ "$bad" = 0 ] || { echo "mutants: $bad of $count were not caught" >&2; exit 1; }
