@@ -281,3 +281,29 @@ func TestI3_ARefusalOfRecordsNamesTheLock(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`^r/f read: busy: met the write lock on bytes 10 to 19 of pid %d \(.*\) since \d\d:\d\d:\d\d; `, holder.PID()), refusals[0])
 	require.Regexp(t, fmt.Sprintf(`^r/f write: busy: met the read lock from byte 50 on of pid %d `, holder.PID()), refusals[1])
 }
+
+// TestI3_RecordsBindEveryWayToAskForThem: threads, requests that are not waited for (libaio), and without a cache (O_DIRECT).
+func TestI3_RecordsBindEveryWayToAskForThem(t *testing.T) {
+	m := recordMount(t)
+	m.Must("truncate -s 64k r/f")
+	const fio = `cd r; fio --name=x --filename=f --ioengine=%s --rw=%s --bs=4k --size=64k --iodepth=4 --overwrite=1 --allow_file_create=0 %s`
+	holder := m.Client()
+	holder.OK("open f r/f rw", "lock f posix w 20000 10")
+	for _, ask := range [][]any{{"psync", "read", ""}, {"psync", "write", "--thread"}, {"libaio", "read", ""}, {"libaio", "write", "--direct=1"}, {"psync", "read", "--direct=1"}} {
+		r := m.Run(fio, ask...)
+		require.NotZero(t, r.Code, ask)
+		require.Contains(t, r.Out, "Device or resource busy: "+ask[1].(string)+" offset=16384,", ask)
+	}
+	require.Equal(t, result{Out: "1 1\n"}, m.Run(`exec python3 -c '
+import fcntl, os, threading
+f, g = os.open("r/f", os.O_RDWR), os.open("r/f", os.O_RDWR)
+fcntl.lockf(f, fcntl.LOCK_EX, 10, 0)
+wrote = []
+for fd in f, g:
+    t = threading.Thread(target=lambda: wrote.append(os.pwrite(fd, b"x", 5)))
+    t.start()
+    t.join()
+print(*wrote)'`), "a thread acts under its process's locks")
+	holder.Kill()
+	require.Zero(t, m.Run(fio, "libaio", "write", "--direct=1").Code)
+}
