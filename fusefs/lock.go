@@ -129,7 +129,7 @@ func (d *desk) waitLockLocked(r lockRequest) (*protocol.Waiter, *lockWait, error
 	w, granted := d.lockListLocked(n).Wait(r.lock)
 	wait := &lockWait{granted: make(chan struct{}), node: n, uid: r.uid}
 	d.waits[w] = wait
-	d.wakeLocked(n, granted)
+	d.queuedLocked(n, granted)
 	if d.mayBeWaitedForLocked(r.lock.Owner) && protocol.Deadlock(r.lock, d.blockedByLocked) {
 		delete(d.waits, w)
 		d.wakeLocked(n, d.lockListLocked(n).Cancel(w))
@@ -153,8 +153,14 @@ func (d *desk) stopWaiting(w *protocol.Waiter, wait *lockWait) error {
 	return syscall.EINTR
 }
 
-// wakeLocked: the list of a node has changed. It tells those whose turn has come, and opens that wait.
+// wakeLocked: locks of a node were let go, or others taken. It tells those whose turn has come, and opens that wait.
 func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
+	d.queuedLocked(n, granted)
+	d.letGoLocked(n.bytes.item.Name)
+}
+
+// queuedLocked: the list of a node has changed. It tells those whose turn has come.
+func (d *desk) queuedLocked(n *node, granted []*protocol.Waiter) {
 	d.locksChangedLocked(n)
 	for _, w := range granted {
 		d.mirrorLocked(n.bytes.locksOf(), w.Lock, []uint64{w.Handle})

@@ -44,17 +44,24 @@ func (d *desk) boundLocked(f *protocol.File, n *node) error {
 	if len(d.locked) == 0 || !f.Match.Class.Bound() || parent == nil {
 		return nil
 	}
-	on := protocol.LockFileOf(f.Name)
-	st, err := d.Store.Stat(backing.Object{Folder: parent.path(), Name: on.Name})
-	switch lock := d.table.byInode[st.ID]; {
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENAMETOOLONG):
-		return nil
-	case err != nil || lock == nil || lock.kind != itemNode:
-		return err
-	case lock.bytes.item.Match.Vector.Class == protocol.ClassLock:
+	lock, err := d.lockFileNodeLocked(parent, protocol.LockFileOf(f.Name).Name)
+	if lock != nil {
 		f.Bound = d.holdingsLocked(lock.bytes.locksOf().Held(), parent, n)
 	}
-	return nil
+	return err
+}
+
+// lockFileNodeLocked is the node of a lock file, nil if there is none of that name, or nobody knows it.
+func (d *desk) lockFileNodeLocked(parent *node, name string) (*node, error) {
+	st, err := d.Store.Stat(backing.Object{Folder: parent.path(), Name: name})
+	switch lock := d.table.byInode[st.ID]; {
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil, nil
+	case err != nil || lock == nil || lock.kind != itemNode || lock.bytes.item.Match.Vector.Class != protocol.ClassLock:
+		return nil, err
+	default:
+		return lock, nil
+	}
 }
 
 // holdingsLocked are the locks whose holders may write the item, or make it in the folder if there is none.
@@ -112,6 +119,5 @@ func (d *desk) locksChangedLocked(n *node) {
 	} else {
 		d.locked[l] = struct{}{}
 	}
-	d.letGoLocked(n.bytes.item.Name)
 	d.liftLockedLocked(n.bytes.locks)
 }

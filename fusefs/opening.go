@@ -17,6 +17,8 @@ type opening struct {
 	since time.Time
 	last  bool // it waits no more: what it meets now is final, but for its turn
 
+	line *openLine // where it stands in line, if it does
+
 	// While it waits.
 	on     protocol.NameKey // of this name
 	met    *protocol.Refusal
@@ -33,6 +35,7 @@ func (d *desk) openPatiently(cancel <-chan struct{}, unique uint64, try func(*op
 	for {
 		h, err := try(o)
 		if o.again == nil {
+			d.leaveLockLine(o)
 			return h, err
 		}
 		if over == nil {
@@ -44,9 +47,16 @@ func (d *desk) openPatiently(cancel <-chan struct{}, unique uint64, try func(*op
 		err = d.awaitAgain(o, over, cancel)
 		d.stopOpening(o)
 		if err == syscall.EINTR {
+			d.leaveLockLine(o)
 			return nil, err
 		}
 	}
+}
+
+func (d *desk) leaveLockLine(o *opening) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.leaveLineLocked(o)
 }
 
 // waitsLocked has an open wait if it was refused because of what will be let go.
@@ -65,6 +75,7 @@ func (d *desk) waitsLocked(o *opening, c *call, n *node, err error) error {
 	}
 	o.by, o.job, o.write, o.node = c.By, c.Job, c.Open.Write, n
 	o.on, o.met, o.again = r.On, r.Refusal, make(chan struct{})
+	d.lineUpLocked(o, c)
 	d.openings[o] = struct{}{}
 	return err
 }
@@ -76,6 +87,7 @@ func (d *desk) awaitAgain(o *opening, over <-chan time.Time, cancel <-chan struc
 	}
 	select {
 	case <-o.again:
+	case <-o.turn():
 	case <-over:
 		o.last = true
 	case <-cancel:

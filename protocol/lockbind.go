@@ -31,9 +31,12 @@ func (h Holding) binds(w *World, e *Event, who *Party) bool {
 	return !own && h.strangers(who, who != nil && who.Process.UID == 0 && !w.RootBound)
 }
 
+// LockTitle is what a refusal calls a lock on a name.
+func LockTitle(on NameKey) string { return "lock on " + on.Name }
+
 // refusal says whose lock a call has met, on which name.
 func (h Holding) refusal(r Reason, on NameKey, whatNow string) *Refusal {
-	return &Refusal{Reason: r, Kind: "lock on " + on.Name, By: h.Holders[0].ID, Since: h.Since, WhatNow: whatNow}
+	return &Refusal{Reason: r, Kind: LockTitle(on), By: h.Holders[0].ID, Since: h.Since, WhatNow: whatNow}
 }
 
 // strangersLock is the first lock on an item that binds somebody, nil if there is none. own: he has a part in another one.

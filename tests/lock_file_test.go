@@ -276,3 +276,26 @@ func TestWait(t *testing.T) {
 		})
 	}
 }
+
+// Many who lock one after the other let who does not lock have his turn.
+func TestI7_AnOpenIsNotStarvedByThoseWhoLock(t *testing.T) {
+	m := stateMount(t, "--wait", "3s")
+	m.Must("echo x > state/f")
+	var all []*Process
+	for range 4 {
+		all = append(all, m.Start(`exec python3 -c '
+import fcntl, select, sys
+while not select.select([sys.stdin], [], [], 0)[0]:
+    f = open("state/f.lock", "w"); fcntl.flock(f, fcntl.LOCK_EX); select.select([], [], [], 0.002); f.close()'`))
+	}
+	m.Until("some wait", func() bool { return len(m.Locks()) == len(all) })
+	c := m.Client()
+	for range 20 {
+		c.OK("open r state/f r", "open w state/f wa", "close w", "close r")
+	}
+	for _, p := range all {
+		p.in.Close()
+		require.Equal(t, result{}, p.Wait())
+	}
+	require.Empty(t, m.Locks())
+}
