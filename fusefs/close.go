@@ -16,7 +16,7 @@ func (d *desk) flush(h *handle, p *protocol.Party, v protocol.Verdict, owner uin
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.node.bytes.flushed = true
-	d.closeOwnerLocked(h.node, owner)
+	d.closedByLocked(h, owner)
 	d.markFlushedLocked(h, p)
 	if !h.write || h.kind() != writeHandle {
 		return err
@@ -159,10 +159,13 @@ func (d *desk) judgeMapper(h *handle) {
 
 func (d *desk) releaseLocked(h *handle) {
 	n := h.node
-	d.closeLocksLocked(h)
+	if h.kind() != writeHandle {
+		d.closeLocksLocked(h)
+	}
 	d.detachLocked(h)
 	d.markReleasedLocked(h)
 	d.lastCloseLocked(h, n)
+	d.closeLocksLocked(h) // then: who gets the lock finds what was published
 	d.closedVersionLocked(n.bytes)
 	d.tidyLocked(n)
 	d.releasedLocked(h)

@@ -40,6 +40,9 @@ type handle struct {
 	releasing chan struct{} // closed when a sync after its last close, and what follows, is done; guarded by desk.mu
 	lastTID   atomic.Uint32
 	lockFile  atomic.Bool // each write by it is asked about, as long as it writes in place
+	closedBy  []uint64    // who has closed it and has lost his POSIX locks, which others have not got yet; guarded by desk.mu
+	append    bool        // O_APPEND
+	renewed   bool        // it reads as another version since it has a lock: guarded by desk.mu
 	truncates bool        // when it has the lock: guarded by desk.mu
 
 	mu   sync.Mutex

@@ -56,10 +56,12 @@ func (d *desk) testLock(r lockRequest) (protocol.Lock, bool, error) {
 
 // setLock takes or gives back a lock without waiting.
 func (d *desk) setLock(cancel <-chan struct{}, unique uint64, r lockRequest) error {
-	return d.lockWhenQuiet(cancel, unique, r, func() error {
+	err := d.lockWhenQuiet(cancel, unique, r, func() error {
 		_, err := d.tryLockLocked(r)
 		return err
 	})
+	d.renewed(unique, r)
+	return err
 }
 
 func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
@@ -89,6 +91,9 @@ func (d *desk) tryLockLocked(r lockRequest) (*node, error) {
 	d.crossesLocked(n)
 	by := through(list, r.lock)
 	_, granted, ok := list.Acquire(r.lock)
+	if ok {
+		d.newestLocked(h)
+	}
 	d.mirrorLocked(list, r.lock, by)
 	d.wakeLocked(n, granted)
 	if !ok {
@@ -107,10 +112,12 @@ func (d *desk) waitLock(cancel <-chan struct{}, unique uint64, r lockRequest) er
 		return err
 	})
 	if wait == nil {
+		d.renewed(unique, r)
 		return err
 	}
 	select {
 	case <-wait.granted:
+		d.renewed(unique, r)
 		return nil
 	case <-cancel:
 		return d.stopWaiting(w, wait)
@@ -163,6 +170,9 @@ func (d *desk) wakeLocked(n *node, granted []*protocol.Waiter) {
 func (d *desk) queuedLocked(n *node, granted []*protocol.Waiter) {
 	d.locksChangedLocked(n)
 	for _, w := range granted {
+		if h := d.handles[w.Handle]; h != nil {
+			d.newestLocked(h)
+		}
 		d.mirrorLocked(n.bytes.locksOf(), w.Lock, []uint64{w.Handle})
 		if err := d.truncateNowLocked(d.handles[w.Handle]); err != nil {
 			d.Log.Error("a lock file could not be truncated as its opener asked", "path", d.pathLocked(n.bytes.item.Name), "error", err)
@@ -211,11 +221,4 @@ func (d *desk) closeOwnerLocked(n *node, owner uint64) {
 		d.mirrorLocked(list, k, []uint64{k.Handle})
 	}
 	d.wakeLocked(n, granted)
-}
-
-// closeLocksLocked: an open file has ended, and with it all locks that were taken through it.
-func (d *desk) closeLocksLocked(h *handle) {
-	if l := h.node.bytes.locksOf(); !l.Empty() {
-		d.wakeLocked(h.node, l.CloseHandle(h.id))
-	}
 }

@@ -138,7 +138,7 @@ func (d *desk) likeLocked(c *call, n *node) error {
 
 // grantLocked makes the handle of a granted open.
 func (d *desk) grantLocked(n *node, c *call, dec protocol.Decision, flags uint32) (*handle, error) {
-	h := &handle{node: n, party: c.By, read: c.Open.Read, write: c.Open.Write}
+	h := &handle{node: n, party: c.By, read: c.Open.Read, write: c.Open.Write, append: c.Open.Append}
 	switch dec.Access {
 	case protocol.AccessClaim:
 		h.become(claimHandle)
@@ -234,7 +234,7 @@ func (d *desk) openForeignLocked(h *handle, c *call, dec protocol.Decision, flag
 
 // openBaseLocked: a derived version reads as the one it starts from until its first write.
 func (d *desk) openBaseLocked(h *handle) error {
-	base := d.table.byID[uint64(h.node.bytes.item.Base)]
+	base := d.baseForLocked(h.node)
 	if base == nil || base.bytes.at == (backing.Object{}) {
 		return syscall.ESTALE
 	}

@@ -113,3 +113,32 @@ func (w *World) publishable(f *File, i *Item, e *Event) bool {
 	h, _ := w.strangersLock(f.Public, e, writer)
 	return h == nil || e.Op == OpOrderPublish
 }
+
+// Newest is the version that one which nothing was written to should be made from instead, when its opener is granted a lock
+// on the file, or nobody has it open yet; nil if it is made from that already, or there is none.
+func Newest(f *File, i *Item) *Item {
+	if i.State != Staged || !i.Derived || i.InClaim || i.Taint.Kind != NoTaint || !i.Match.Class.Bound() || i.Name != f.Name {
+		return nil
+	}
+	if f.Public == nil || f.Public.ID == i.Base || f.Public.Match.Class != i.Match.Class {
+		return nil
+	}
+	return f.Public
+}
+
+// writesLocked tells whether who writes an unfinished version has locked the file. Then others may open it to change it, too:
+// they have to, to ask for the lock.
+func (w *World) writesLocked(o *Item) bool {
+	writer := w.PartyOf(o.Owner)
+	if w.LocksOn == nil || w.File.Public == nil || writer == nil {
+		return false
+	}
+	for _, h := range w.LocksOn(w.File.Public) {
+		for _, p := range h.Holders {
+			if !h.Waits && Kin(p, writer) {
+				return true
+			}
+		}
+	}
+	return false
+}

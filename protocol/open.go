@@ -80,7 +80,7 @@ func openPublicWrite(w *World, i *Item, e *Event) Decision {
 	if w.former(w.File, i, e.By) {
 		return overtaken(i)
 	}
-	if o := otherWriter(w, w.File, e); o != nil {
+	if o := otherWriter(w, w.File, e); o != nil && (e.Open.Truncate || !w.writesLocked(o)) {
 		return met(Busy, o, "wait until it is published, or write under a temp name and rename")
 	}
 	switch {

@@ -263,3 +263,37 @@ print("bad", bad)'`
 		p.Wait()
 	}
 }
+
+// Programs that lock the very file that they read and change in place: whoever gets the lock finds by his descriptor what
+// the one before has left, though that is another version.
+func TestI6_WhoLocksTheFileItselfChangesTheCurrentVersion(t *testing.T) {
+	m := stateMount(t)
+	for _, lock := range []string{"flock", "lockf"} {
+		m.Must("printf 0 > state/f")
+		var all []*Process
+		for range 4 {
+			all = append(all, m.Start(`exec python3 -c '
+import fcntl
+for i in range(10):
+    with open("state/f", "r+") as f:
+        f.read()
+        fcntl.%s(f, fcntl.LOCK_EX)
+        f.seek(0); n = int(f.read())
+        f.seek(0); f.write(str(n + 1)); f.truncate()'`, lock))
+		}
+		for _, p := range all {
+			require.Equal(t, result{}, p.Wait())
+		}
+		require.Equal(t, "40", m.Must("cat state/f"), lock)
+	}
+	c, other := m.Client(), m.Client()
+	c.OK("open f state/f rw")
+	require.Equal(t, "40", c.Call("read", "f"))
+	other.OK("open f state/f wct", "write f longer", "close f")
+	require.Equal(t, "40", c.Call("read", "f"), "who has no lock keeps his version")
+	require.Equal(t, "EBUSY", c.Call("write", "f", "x"))
+	c.OK("flock f ex")
+	require.Equal(t, "longer", c.Call("read", "f"))
+	c.OK("write f 4", "close f")
+	require.Equal(t, "4onger", m.Must("cat state/f"))
+}
