@@ -87,8 +87,22 @@ func (d *desk) holdingLocked(l protocol.Lock) protocol.Holding {
 	}
 	if open := d.handles[l.Handle]; open != nil && (l.Kind == protocol.Flock || len(h.Holders) == 0) {
 		h.Holders = append(h.Holders, open.party)
+		if len(h.Holders) == 1 && d.Callers.Ended(open.party.ID) { // a daemon has locked it before it went into the background
+			h.Has = func(p *protocol.Party) bool { return d.inheritedLocked(p, open.node) }
+		}
 	}
 	return h
+}
+
+// inheritedLocked: a process has a file open by a descriptor that it did not open itself.
+func (d *desk) inheritedLocked(p *protocol.Party, n *node) bool {
+	own := 0
+	for _, h := range n.bytes.handles {
+		if h.party.ID == p.ID {
+			own++
+		}
+	}
+	return d.Callers.Open(p, n.inode.Ino) > own
 }
 
 // mayBindLocked: only who may write a file binds others who would: else a reader could lock its owner out.

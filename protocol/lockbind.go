@@ -12,6 +12,9 @@ type Holding struct {
 	Lock
 	Waits   bool     // it is only waited for
 	Holders []*Party // who may act under it, with their kin; the first is who is told of
+	// Has tells, where all of Holders have ended, whether somebody has the open file that the lock is on: he has inherited
+	// it. nil: one of them lives.
+	Has func(*Party) bool
 }
 
 // strangers tells whether somebody has no part in the lock. overrides: those of others than root are none for him.
@@ -21,7 +24,8 @@ func (h Holding) strangers(who *Party, overrides bool) bool {
 			return false
 		}
 	}
-	return len(h.Holders) > 0
+	inherited := h.Has != nil && who != nil && h.Has(who)
+	return len(h.Holders) > 0 && !inherited
 }
 
 // binds tells whether somebody has no part in the lock, and is bound by it. Root is not by other users' locks, unless he is

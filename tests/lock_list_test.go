@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -296,4 +297,38 @@ for i in range(10):
 	require.Equal(t, "longer", c.Call("read", "f"))
 	c.OK("write f 4", "close f")
 	require.Equal(t, "4onger", m.Must("cat state/f"))
+}
+
+// A daemon that has locked its file and went into the background then, in a session of its own, is its holder.
+func TestI3_ADaemonHoldsWhatItLockedBeforeItWentIntoTheBackground(t *testing.T) {
+	m := mount(t, "--rule", "state/**=shared", "--rule", "lk/**=lock", "--wait", "0")
+	m.Must("mkdir state lk; echo x > state/f")
+	gate := scratch(t) + "/gate"
+	require.NoError(t, syscall.Mkfifo(gate, 0o600))
+	m.Must(`python3 -c '
+import fcntl, os
+pid, lock = open("lk/d.pid", "w"), open("state/f.lock", "w")
+for f in (pid, lock): fcntl.flock(f, fcntl.LOCK_EX)
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+for n in range(3): os.close(n)
+os.open("%[1]s", os.O_RDONLY); os.open("%[1]s.log", os.O_WRONLY | os.O_CREAT, 0o600); os.dup(1)
+os.read(0, 1)
+print(os.getpid(), file=pid, flush=True)
+open("state/f", "a").write("y")
+os.unlink("lk/d.pid")
+os.unlink("state/f.lock")'`, gate)
+	m.untilLocks(2, 0)
+	require.Contains(t, m.Run("cat state/f").Out, "busy")
+	require.Contains(t, m.Run("echo 1 >> lk/d.pid").Out, "busy")
+	require.Contains(t, m.Run("rm lk/d.pid").Out, "busy")
+	open, err := os.OpenFile(gate, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = open.Write([]byte("x"))
+	require.NoError(t, err)
+	m.untilLocks(0, 0)
+	open.Close()
+	require.Equal(t, "x\ny", m.Must("cat state/f"), content(t, gate+".log"))
+	require.Empty(t, m.List("lk"))
 }
