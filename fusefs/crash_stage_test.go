@@ -81,7 +81,7 @@ func (s *stage) mount(dir string, trace func(string)) {
 	store, err := backing.Open(dir, backing.Options{Areas: protocol.Areas(), Trace: trace})
 	require.NoError(s.t, err)
 	require.NoError(s.t, store.Acquire())
-	for _, area := range []string{foldersArea, replacedArea, tokensArea} {
+	for _, area := range []string{foldersArea, replacedArea, tokensArea, marksArea} {
 		require.NoError(s.t, store.MakePrivate(area))
 	}
 	s.store, s.config.Store = store, store
@@ -308,6 +308,7 @@ func (s *stage) masked(line string) string {
 	line = untilPattern.ReplaceAllString(line, "replaced/UNTIL~")
 	line = draftPattern.ReplaceAllString(line, "$1.INODE.new")
 	line = strings.ReplaceAll(line, backing.Control+"/", "@")
+	line = s.maskedRecord(line)
 	line = tokenPattern.ReplaceAllString(line, "@tokens/N")
 	return placePattern.ReplaceAllStringFunc(line, func(place string) string {
 		f := placePattern.FindStringSubmatch(place)

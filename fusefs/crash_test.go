@@ -79,7 +79,9 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-func allScenes() []*scene { return slices.Concat(scenes, scenesOfNames, scenesOfStates, scenesSynced) }
+func allScenes() []*scene {
+	return slices.Concat(scenes, scenesOfNames, scenesOfStates, scenesOfMarks, scenesSynced)
+}
 
 // lineOf is the call that a crash comes before.
 func (s *stage) lineOf(step int) string {

@@ -46,8 +46,10 @@ func (s *stage) recovered(m image, reboot bool) (view string, images []image) {
 	defer os.RemoveAll(dir)
 	m.lay(s.t, dir)
 	s.identify(m, dir)
+	s.identifyMarks(m, dir)
 	if reboot {
 		s.reboot(dir)
+		s.rebootMarks(dir)
 	}
 	r := &recording{t: s.t, dir: dir}
 	r.begin()
@@ -136,6 +138,9 @@ func (s *stage) view(dir string) string {
 	m.walk("", m.root, func(path string, _ inodeID, n inode) {
 		kind := n.mode & unix.S_IFMT
 		inside := strings.HasPrefix(path+"/", backing.Control+"/")
+		if text, ok := s.marked(path, n); ok {
+			all = append(all, text)
+		}
 		switch {
 		case kind == unix.S_IFDIR && !inside:
 			all = append(all, path+"/")
@@ -181,6 +186,9 @@ func (s *stage) noted(n inode) (text string) {
 	require.NoError(s.t, err)
 	if note.Ghost {
 		text += " (to be locked)"
+	}
+	if note.Class != "" && !note.Ghost {
+		text += " (class " + note.Class + ")"
 	}
 	if note.Attempts > 0 {
 		text += " attempts " + strconv.Itoa(note.Attempts)

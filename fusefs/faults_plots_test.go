@@ -200,6 +200,15 @@ var plots = []*plot{
 		}
 		return f.close()
 	}},
+	{name: "make and remove a mark", again: true, parts: []string{"public in/m.lock/", "public in/x.lock="}, run: func(s *site) fuse.Status {
+		p := s.program("producer")
+		return first(func() fuse.Status { return p.mkdir("in/m.lock") }, func() fuse.Status { return p.excl("in/x.lock") },
+			func() fuse.Status { return p.rmdir("in/m.lock") }, func() fuse.Status { return p.unlink("in/x.lock") })
+	}},
+	{name: "the marks of who is killed", setup: func(s *site) {
+		p := s.program("producer")
+		s.must(p.mkdir("in/m.lock"), p.excl("in/x.lock"), p.put("in/t", "whole"), p.link("in/t", "in/l.lock"))
+	}, run: func(s *site) fuse.Status { return s.ends("producer") }},
 	{name: "restart", setup: unfinished, run: func(s *site) fuse.Status {
 		s.end()
 		if s.begin() != nil {
@@ -232,4 +241,13 @@ func unfinished(s *site) {
 	s.put("in/twice", "whole")
 	s.put("in/moved", "whole")
 	s.must(s.program("mover").rename("in/moved", "in/moved.tmp", 0))
+}
+
+// excl makes an empty file under a free name.
+func (p *program) excl(path string) fuse.Status {
+	f, st := p.open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if st != fuse.OK {
+		return st
+	}
+	return f.close()
 }

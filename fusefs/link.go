@@ -1,6 +1,7 @@
 package fusefs
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/airlockfs/airlockfs/backing"
@@ -49,9 +50,23 @@ func (d *desk) linkLocked(p *protocol.Party, id, parentID uint64, name string) (
 		n.bytes.item.Links++
 		n.nameLocked(n.bytes.item.Name)
 		n.nameLocked(parent.key(name))
+		if err = d.afterLinkLocked(n, dec, c); err != nil {
+			return found{}, errors.Join(err, d.Store.Remove(backing.Object{Folder: parent.path(), Name: name}))
+		}
 	}
 	d.markMadeLocked(p, parent, name, nil)
 	return d.referLocked(n)
+}
+
+// afterLinkLocked is what the decision says of the file now that it has the name.
+func (d *desk) afterLinkLocked(n *node, dec protocol.Decision, c *call) error {
+	for _, x := range dec.Then {
+		x.Next.Links = n.bytes.item.Links
+		if err := d.carryOutLocked(&x, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *desk) linkWorldLocked(n, parent *node, name string) (*protocol.World, error) {

@@ -53,7 +53,10 @@ func (d *desk) markEndedLocked(x *mark, end protocol.End) {
 // markOverLocked frees the name of a mark whose holder was killed or has failed. What others use as a file is not taken away
 // from them.
 func (d *desk) markOverLocked(x *mark, end protocol.End) {
+	record := x.record
+	x.record = 0
 	d.dropMarkLocked(x)
+	defer d.forgetRecordLocked(record) // when it is over: until then whose it was is not forgotten
 	c := d.call(protocol.OpMarkOver, nil)
 	c.Verdict, c.By = end.Verdict, d.Callers.Party(end.Party)
 	c.why = "it was a mark, and its holder " + end.Verdict.String()

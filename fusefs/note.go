@@ -20,6 +20,9 @@ func (d *desk) homeLocked(i *protocol.Item) (string, error) {
 // and that a file was made to be locked, is told until that is over: before the rename nothing else tells it.
 func (d *desk) noteMoveLocked(n *node, next *protocol.Item) error {
 	i := &n.bytes.item
+	if i.State == protocol.Public && next.State == protocol.Quarantined {
+		return nil // what everybody sees has not failed: a mark's reason is told when it is in quarantine
+	}
 	note, err := d.noteOfLocked(n, next)
 	if err == nil && note.Home == "" {
 		note.Home, err = d.homeLocked(i)

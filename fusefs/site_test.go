@@ -192,6 +192,9 @@ func (s *site) lookAtAll() {
 		if n.kind == itemNode {
 			_, _ = d.fileOfLocked(&n.bytes.item)
 		}
+		if n.kind == folderNode {
+			d.settleMarksLocked(n)
+		}
 	}
 	d.sweepLocked()
 }
@@ -208,6 +211,11 @@ func (s *site) settled() bool {
 		i := &n.bytes.item
 		unowned := i.State == protocol.Staged || i.State == protocol.Claimed
 		if n.bytes.unsettled != nil || unowned && (i.Owner == 0 || d.Callers.Ended(i.Owner)) {
+			return false
+		}
+	}
+	for owner, e := range d.owned {
+		if len(e.marks) > 0 && d.Callers.Ended(owner) {
 			return false
 		}
 	}

@@ -11,6 +11,8 @@ type Decision struct {
 	// Recover brings to an end that the rules allow: an item that waits behind a newer one which is not there is public,
 	// an unfinished one that was written over is not published.
 	Effects []Effect
+	// Then are carried out after what the call itself does on the disk (OpLink).
+	Then    []Effect
 	Rebases []Rebase // once the effects are true
 	Turns   []Retake // then, too
 }

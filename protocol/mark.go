@@ -141,5 +141,5 @@ func markOver(w *World, e *Event) Decision {
 func lockedByLink(i *Item) Decision {
 	next := *i
 	next.Match = i.Match.as(ClassLock, "linked to a lock name")
-	return Decision{Item: i.ID, Access: AccessInPlace, Effects: []Effect{{Kind: Move, Next: next}}}
+	return Decision{Item: i.ID, Access: AccessInPlace, Then: []Effect{{Kind: Move, Next: next}}}
 }

@@ -242,6 +242,10 @@ func (s *sim) link(p *Party, from, to NameKey) Decision {
 	if d.Refuse == nil && d.Access == AccessInPlace {
 		i.Links++
 		s.disk.public[to] = i.ID
+		for n := range d.Then {
+			d.Then[n].Next.Links = i.Links
+		}
+		s.perform(d.Then, false)
 	}
 	return d
 }
