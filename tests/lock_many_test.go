@@ -37,11 +37,12 @@ func TestI7_AThousandWaitForOneLock(t *testing.T) {
 import fcntl, threading
 threading.stack_size(1 << 18)
 had = []
-def stand():
-    with open("lk/x") as f:
-        fcntl.flock(f, fcntl.LOCK_EX)
-        had.append(len(had))
-all = [threading.Thread(target=stand) for _ in range(1000)]
+def stand(f):
+    fcntl.flock(f, fcntl.LOCK_EX)
+    had.append(len(had))
+    fcntl.flock(f, fcntl.LOCK_UN)
+files = [open("lk/x") for _ in range(1000)]
+all = [threading.Thread(target=stand, args=[f]) for f in files]
 for t in all: t.start()
 for t in all: t.join()
 print(had == list(range(1000)))'`)

@@ -18,7 +18,8 @@ const (
 	lockName = "bench.lock"
 )
 
-// lockingPhase measures locks on one file: by one process, by many at once, beside many others, and with a long line.
+// lockingPhase measures locks on one file: by one process, by many at once, beside many others, and with a long line. Those
+// on bindfs and loopback are the kernel's own: neither is asked for them.
 func lockingPhase() phase { return phase{name: "locks", measure: measureLocks} }
 
 func measureLocks(ctx context.Context, s *stage) {

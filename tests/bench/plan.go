@@ -51,7 +51,7 @@ func fullPlan() plan {
 		names:    amount{100_000, 5},
 		appends:  amount{2000, 5},
 		contest:  amount{500, 5},
-		locks:    amount{2000, 7},
+		locks:    amount{2000, 5},
 		waiters:  1000,
 		held:     []int{0, 100, 1_000, 10_000},
 		hidden:   10_000,
