@@ -192,12 +192,12 @@ func (fs *FS) SetLk(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 // SetLkw is F_SETLKW, F_OFD_SETLKW and flock.
 func (fs *FS) SetLkw(cancel <-chan struct{}, in *fuse.LkIn) fuse.Status {
 	fs.desk.awaitNode(cancel, in.Unique, in.NodeId)
-	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLockOf(cancel, in.Unique, in.Pid, r) }))
+	return status(fs.desk.usedUp(in.Unique, fs.lockRequest(in), func(r lockRequest) error { return fs.desk.waitLockOf(cancel, in.Unique, r) }))
 }
 
 func (fs *FS) lockRequest(in *fuse.LkIn) lockRequest {
 	p := fs.who(&in.InHeader)
-	return lockRequest{handle: in.Fh, uid: in.Uid, unlock: in.Lk.Typ == unix.F_UNLCK, lock: protocol.Lock{
+	return lockRequest{handle: in.Fh, tid: in.Pid, uid: in.Uid, unlock: in.Lk.Typ == unix.F_UNLCK, lock: protocol.Lock{
 		Kind: lockKind(in.LkFlags), Mode: lockMode(in.Lk.Typ), Owner: in.Owner, Handle: in.Fh,
 		Start: in.Lk.Start, End: in.Lk.End, By: p.ID, PID: p.Process.PID, Since: fs.desk.Now(),
 	}}

@@ -19,6 +19,7 @@ type lockWait struct {
 // lockRequest is what the kernel asks about a lock, in the protocol's terms.
 type lockRequest struct {
 	handle uint64
+	tid    uint32 // of the thread that asks
 	uid    uint32
 	lock   protocol.Lock
 	unlock bool

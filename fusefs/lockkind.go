@@ -8,14 +8,14 @@ import (
 
 // waitLockOf is waitLock for a thread. Before it waits it is found out whether the lock is its process's or its open
 // file's: only processes' locks make a deadlock.
-func (d *desk) waitLockOf(cancel <-chan struct{}, unique uint64, tid uint32, r lockRequest) error {
+func (d *desk) waitLockOf(cancel <-chan struct{}, unique uint64, r lockRequest) error {
 	if r.lock.Kind != protocol.Posix {
 		return d.waitLock(cancel, unique, r)
 	}
 	if err := d.setLock(cancel, unique, r); err != syscall.EAGAIN {
 		return err
 	}
-	if d.Callers.OpenFileLock(tid) {
+	if d.Callers.OpenFileLock(r.tid) {
 		r.lock.Kind = protocol.OFD
 	}
 	return d.waitLock(cancel, unique, r)

@@ -120,15 +120,17 @@ func (d *desk) using(h *handle, use func() error) error {
 // usedUp takes a lock. Once it is granted no further use of the bytes is let through; it waits for those that began
 // before, and drops what the kernel keeps of the file: what was read before must not be read on.
 func (d *desk) usedUp(unique uint64, r lockRequest, take func(lockRequest) error) error {
-	err := take(r)
-	if err != nil || r.unlock {
-		return err
-	}
 	h, err := d.handle(r.handle)
-	if err != nil || h.records == nil {
-		return err
+	if err != nil || h.records == nil || r.unlock {
+		return take(r)
 	}
 	d.handOn(unique)
+	if r.lock.Kind == protocol.Posix && d.Callers.OpenFileLock(r.tid) {
+		r.lock.Kind = protocol.OFD // who else has the open file has the lock
+	}
+	if err = take(r); err != nil {
+		return err
+	}
 	u := &h.node.bytes.uses
 	u.now.Lock()
 	stale := u.cached.Swap(false)

@@ -206,7 +206,7 @@ fault requeued-taint-stays protocol/order.go 'sound.Taint, sound.Attempts, sound
 fault lock-queue-overtaken protocol/lockqueue.go 'if first < 0 || want.Ahead' 'if true || want.Ahead' ./protocol TestNewcomersStandInLine
 fault deadlock-not-seen fusefs/lock.go '&& protocol.Deadlock(' '&& false && protocol.Deadlock(' e2e TestI8_PosixCycle
 fault lock-outlives-descriptor fusefs/lock.go 'd.wakeLocked(h.node, l.CloseHandle(h.id))' '_ = l' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
-fault open-file-lock-mistaken fusefs/lockkind.go 'if d.Callers.OpenFileLock(tid)' 'if false && d.Callers.OpenFileLock(tid)' e2e TestI8_LocksAreThose
+fault open-file-lock-mistaken fusefs/lockkind.go 'if d.Callers.OpenFileLock(r.tid)' 'if false && d.Callers.OpenFileLock(r.tid)' e2e TestI8_LocksAreThose
 fault records-let-through protocol/use.go 'if !u.meets(k) {' 'if true {' e2e TestI3_RecordsLockedBind
 fault records-under-way fusefs/records.go 'u.now.Lock()
 	stale := u.cached.Swap(false)
@@ -217,6 +217,7 @@ fault records-emptied fusefs/open.go 'd.mayEmptyLocked(h, flags)' 'error(nil)' e
 fault records-appended fusefs/records.go 'return uint64(size), uint64(size+int64(len(data))) - 1' 'return 0, 0' e2e TestI8_RecordsBeside
 fault records-readers-lock-out fusefs/records.go 'h.Holders = nil' '' e2e TestI3_RecordsAreLockedByWho
 fault records-by-another-name protocol/rename.go '(a == ClassRecords) == (b == ClassRecords)' 'true' e2e TestI3_RecordsHaveNoNames
+fault records-open-file fusefs/records.go 'r.lock.Kind == protocol.Posix &&' 'false &&' e2e TestI3_RecordsLockedByAnOpenFile
 fault records-mapped-before fusefs/records.go 'if o.records == nil {' 'if false {' e2e TestI3_RecordsThatCame
 
 [ "$count" -gt 0 ] || { echo "mutants: none is called ${only[*]}" >&2; exit 1; }

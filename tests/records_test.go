@@ -113,6 +113,30 @@ func TestI8_RecordsLockIsItsHoldersAndKins(t *testing.T) {
 	require.Equal(t, result{}, m.Run(`( flock 9; head -c 1 r/f >/dev/null && echo x >> r/f ) 9<>r/f`))
 }
 
+// inheriting locks a file and has a stranger, who was given its open file, write to it, by that and by one of his own.
+const inheriting = `
+import fcntl, os, struct, sys
+f = os.open("r/f", os.O_RDWR)
+whole = struct.pack("hh4xqqi4x", fcntl.F_WRLCK, 0, 10, 10, 0)
+{"posix": lambda: fcntl.fcntl(f, fcntl.F_SETLK, whole), "ofd": lambda: fcntl.fcntl(f, 37, whole), "flock": lambda: fcntl.flock(f, fcntl.LOCK_EX)}[sys.argv[1]]()
+if os.fork() == 0:
+    os.setsid()
+    for fd in f, os.open("r/f", os.O_RDWR):
+        try: os.pwrite(fd, b"x", 12)
+        except OSError as e: print(e.errno, end=" ")
+        else: print("ok", end=" ")
+    sys.exit()
+os.wait()
+`
+
+func TestI3_RecordsLockedByAnOpenFileAreOfAllWhoHaveIt(t *testing.T) {
+	m := mount(t, "--rule", "r/**=records", "--rule", "p/**=plain")
+	m.Must("mkdir r p; printf %%s %s > r/f; echo %s > p/inheriting", recordFile, quote(inheriting))
+	for kind, want := range map[string]string{"posix": "16 16 ", "ofd": "ok 16 ", "flock": "ok 16 "} {
+		require.Equal(t, want, m.Must("python3 p/inheriting %s", kind), kind)
+	}
+}
+
 func TestI3_RecordsOfAParentAreLockedAgainstItToo(t *testing.T) {
 	m := recordMount(t)
 	require.Equal(t, "16", m.Must(`python3 -c '
