@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/airlockfs/airlockfs/protocol"
 )
@@ -86,4 +87,20 @@ func TestTheLookOfACallIsNoLook(t *testing.T) {
 	look()
 	f.Public = &protocol.Item{ID: 2, State: protocol.Public, Match: f.Match}
 	require.True(t, f.Stale(job), "it has looked before the call, too")
+}
+
+// A version that a job knows is the same one for as long, whatever the kernel and the desk forget of it.
+func TestAKnownVersionKeepsItsNumber(t *testing.T) {
+	d, _ := testDesk(t, "**=shared")
+	w := newWorker(t, d)
+	w.file("f")
+	known := w.node("f")
+	w.close(w.open("f", 0))
+	d.forget(known, 10)
+	for n := range 3 * fewWhole {
+		w.file(fmt.Sprint(n))
+		d.forget(w.node(fmt.Sprint(n)), 10)
+	}
+	require.Equal(t, known, w.node("f"))
+	w.close(w.open("f", unix.O_TRUNC))
 }

@@ -181,9 +181,31 @@ fault lock-not-awaited fusefs/await.go 'return n.bytes.releasing
 		}
 		return nil
 	})' slowrelease 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close$'
-fault redirect-missing fusefs/open.go 'if stale(err) || ' 'if ' e2e TestI4_AFileThatIsReplacedAllTheTime
+fault redirect-missing fusefs/lookagain.go 'case stale(err), ' 'case ' e2e TestI4_AFileThatIsReplacedAllTheTime
 fault pin-missing fusefs/lookup.go 'd.pinLocked(r, n, p)' '_ = r' ./fusefs TestSecondLookUpSettles
 fault open-under-another-name fusefs/open.go 'case moved:' 'case moved && false:' ./fusefs TestOpenIsAboutTheName
+
+# I6: state files.
+fault stale-not-seen protocol/base.go 'return b.Version != f.Public.ID' 'return false' e2e TestI6_WhoHasReadAnEarlierVersionIsRefused
+fault absence-forgotten protocol/base.go 'return b.Own || b.Seen || b.Looks > 1' 'return false' e2e TestI6_WhoFoundNoneDoesNotWriteOverWhatCame
+fault base-always-moves protocol/base.go 'b.Version != 0 && (was == 0 || b.Version == was):' 'b.Version != 0:' e2e TestI6_AppendingIsNeverStale
+fault look-is-a-reading protocol/base.go 'b.Seen = true' 'b.Version = f.Public.ID' e2e TestI6_WhoFoundNoneDoesNotWriteOverWhatCame
+fault base-not-kept fusefs/base.go 'd.keepLocked(n, by)' '_ = n' ./fusefs TestAKnownVersionKeepsItsNumber
+fault base-outlives-its-job fusefs/base.go 'if !lives {' 'if false {' ./fusefs TestWhatJobsKnewIsForgottenWithThem
+fault late-not-told fusefs/base.go 'd.taintLocked(n, f.Late(n.bytes.item.UID))' 'return nil' e2e TestI6_AVersionReplacedOutsideIsNoticed
+fault shorter-unread fusefs/base.go '!f.Stale(n.bytes.job) {
+		return err
+	}
+	return d.refuseHandleLocked(h, "truncate"' 'true {
+		return err
+	}
+	return d.refuseHandleLocked(h, "truncate"' e2e 'TestI6_TheBaseFollowsTheJob/truncate'
+fault turn-for-all protocol/turn.go 'return f.Serial() && f.Turn != nil' 'return false && f.Turn != nil' e2e TestI6_CountersInALoopCountExactly
+fault line-jumped fusefs/turn.go 'o.number < first.number' 'o.number > first.number' e2e TestI6_TheTurnGoesRoundInLine
+fault circle-waited-for fusefs/turn.go 'c.Circle = c.Circle || ' 'c.Circle = false && ' e2e TestI6_TwoThatHoldWhatTheOtherWants
+fault turn-before-the-close fusefs/turn.go 'return !d.writingLocked(f, time.Time{})' 'return true' slowrelease TestI6_ATurnLastsUntilWhatWasWrittenIsCurrent
+fault turn-never-lapses protocol/turn.go '!t.Until.IsZero() && now.After(t.Until)' 'false' e2e TestI6_AStuckReaderKeepsOthersWaitingForSoLong
+fault zombies-work fusefs/caller/job.go "st.state != 'Z' && " '' ./fusefs/caller TestAJobOfZombiesDoesNotWork
 
 # Operators' orders.
 fault orders-by-strangers fusefs/order.go 'i.Private() && (c.Oversees || i.UID == c.By.Process.UID)' 'i.Private()' e2e TestOrdersInEachStateByEachUser/stranger

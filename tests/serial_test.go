@@ -187,6 +187,19 @@ func TestI6_AReaderThatNeverWritesEndsItsTurn(t *testing.T) {
 	}
 }
 
+// TestI6_ATurnLastsUntilWhatWasWrittenIsCurrent: the kernel tells of a script's last close when that has ended.
+func TestI6_ATurnLastsUntilWhatWasWrittenIsCurrent(t *testing.T) {
+	m := serial(t)
+	first := m.Start("%s", `cd s; read count < c; echo read; read <&0; echo $((count+1)) > c`)
+	m.Until("it has read", func() bool { return first.out.String() == "read\n" })
+	second := m.Start("cd s; %s", counters["bash"])
+	m.untilWaiting(1)
+	first.Say()
+	require.Zero(t, first.Wait().Code)
+	require.Equal(t, result{}, second.Wait())
+	require.Equal(t, "2", m.Must("cat s/c"))
+}
+
 // TestI6_AStuckReaderKeepsOthersWaitingForSoLong: --reserve. It may still write if nobody else has.
 func TestI6_AStuckReaderKeepsOthersWaitingForSoLong(t *testing.T) {
 	m := serial(t, "--reserve", "300ms", "--wait", "0")

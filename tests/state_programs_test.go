@@ -139,6 +139,9 @@ func number(name string, otherwise int) int {
 // save becomes current or fails in its program, and nothing that was accepted is missing in the end.
 func TestI6_EverySaveCountsOrFails(t *testing.T) {
 	saves := number("AIRLOCKFS_SAVES", 60)
+	if delayed() {
+		saves = 6
+	}
 	for _, programs := range []int{2, 8} {
 		t.Run(strconv.Itoa(programs), func(t *testing.T) {
 			m := state(t, "--sync", "none")

@@ -229,7 +229,7 @@ func TestI6_ARotatedLogGetsItsLastLines(t *testing.T) {
 	require.Equal(t, "123\n4", m.Must("cat state/app.1"))
 	require.Equal(t, "log", m.Must("getfattr -n user.airlockfs.class --only-values state/app.1"))
 	c.OK("close l")
-	require.Equal(t, "shared", m.Must("getfattr -n user.airlockfs.class --only-values state/app.1"))
+	m.Until("it is a state file", func() bool { return m.Must("getfattr -n user.airlockfs.class --only-values state/app.1") == "shared" })
 	c.OK("open r state/app.1 r")
 	m.Must("echo new > state/app.1")
 	require.Equal(t, "123\n4", c.Call("read", "r"))
