@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,7 +37,7 @@ func (m *Mount) Must(script string, args ...any) string {
 type Process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	out  *bytes.Buffer
+	out  *output
 	in   *os.File
 	done chan result
 }
@@ -56,7 +55,7 @@ func (m *Mount) StartAs(uid uint32, script string, args ...any) *Process {
 	}
 	r, w, err := os.Pipe()
 	require.NoError(m.t, err)
-	p := &Process{t: m.t, cmd: exec.Command("bash", "-c", script), out: &bytes.Buffer{}, in: w, done: make(chan result, 1)}
+	p := &Process{t: m.t, cmd: exec.Command("bash", "-c", script), out: &output{}, in: w, done: make(chan result, 1)}
 	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = m.Dir, r, p.out, p.out
 	p.cmd.Env = append(os.Environ(), "M="+m.Dir, "LC_ALL=C")
 	p.cmd.WaitDelay = 2 * patience // who has left its session may have its output open for ever

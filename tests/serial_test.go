@@ -42,7 +42,7 @@ with open('c', 'r+') as f:
 
 // TestI6_TenCountersCountToTen: ten unmodified scripts at once, again and again.
 func TestI6_TenCountersCountToTen(t *testing.T) {
-	rounds := number("AIRLOCKFS_ROUNDS", 20)
+	rounds := number("AIRLOCKFS_ROUNDS", 30)
 	m := serial(t)
 	for n := range rounds {
 		var all []*Process

@@ -138,7 +138,7 @@ func number(name string, otherwise int) int {
 // TestI6_EverySaveCountsOrFails: programs that keep a state file in memory and write it whole, unmodified and at once. Every
 // save becomes current or fails in its program, and nothing that was accepted is missing in the end.
 func TestI6_EverySaveCountsOrFails(t *testing.T) {
-	saves := number("AIRLOCKFS_SAVES", 60)
+	saves := number("AIRLOCKFS_SAVES", 150)
 	if delayed() {
 		saves = 6
 	}
