@@ -237,6 +237,7 @@ func (d *desk) wrote(h *handle, p *protocol.Party, off int64, n, want int, mappe
 	defer d.mu.Unlock()
 	b := h.node.bytes
 	if h.kind() == inPlaceHandle && !b.item.Ghost {
+		d.markWrittenLocked(h, p)
 		return
 	}
 	b.item.Empty, b.item.Changed = b.item.Empty && n == 0, true

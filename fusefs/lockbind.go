@@ -7,6 +7,9 @@ import (
 // world is the Files an event touches, with the facts of parties.
 func (d *desk) world(f, target *protocol.File) *protocol.World {
 	w := &protocol.World{File: f, Target: target, PartyOf: d.Callers.Party, HeirOf: d.livingsHeir, RootBound: d.RootBound}
+	if d.marks.count > 0 {
+		w.HasMade = d.hasMadeLocked
+	}
 	if len(d.locked) > 0 {
 		w.LocksOn = d.locksOnLocked
 	}

@@ -19,11 +19,12 @@ type mark struct {
 	folder bool
 	link   bool
 	which  protocol.MarkKind
-	number int    // the process id that is written in it, as its maker counts; 0: none is known
-	made   uint64 // the descriptor that made it, as long as it is open
-	void   bool   // what was written into it makes it no mark: when that descriptor is closed, it is none
-	loose  bool   // its maker has ended well, and somebody has that descriptor
-	record uint64 // its number below marks/; 0: it has none
+	number int              // the process id that is written in it, as its maker counts; 0: none is known
+	made   uint64           // the descriptor that made it, as long as it is open
+	void   bool             // what was written into it makes it no mark: when that descriptor is closed, it is none
+	first  protocol.PartyID // who made it
+	end    protocol.End     // of its last holder, if that is Open
+	record uint64           // its number below marks/; 0: it has none
 }
 
 // markMadeLocked: a name was made by who found it free. If that is of class lock, it is a mark.
@@ -41,7 +42,7 @@ func (d *desk) markMadeLocked(p *protocol.Party, parent *node, name string, made
 	if kind != unix.S_IFREG && kind != unix.S_IFDIR && kind != unix.S_IFLNK {
 		return
 	}
-	x := &mark{Mark: protocol.Mark{Name: parent.key(name), Maker: p.ID, Since: d.Now(), UID: p.Process.UID}, inode: st.ID, which: which,
+	x := &mark{Mark: protocol.Mark{Name: parent.key(name), Maker: p.ID, Since: d.Now(), UID: p.Process.UID}, first: p.ID, inode: st.ID, which: which,
 		folder: kind == unix.S_IFDIR, link: kind == unix.S_IFLNK}
 	if made != nil {
 		x.made = made.id
@@ -125,7 +126,7 @@ func (d *desk) markThereLocked(key protocol.NameKey, st backing.Stat, err error)
 	case errors.Is(err, syscall.ENOENT) || err == nil && st.ID != x.inode:
 		d.dropMarkLocked(x)
 		return nil
-	case x.void || x.loose && x.Also == 0:
+	case x.void:
 		return nil
 	}
 	return &x.Mark
@@ -193,6 +194,9 @@ func (d *desk) marksBelowLocked(p *protocol.Party, folder *node) error {
 // mayChangeLocked refuses a stranger's bytes in a file that is a mark.
 func (d *desk) mayChangeLocked(h *handle) error {
 	for _, x := range d.marksOfLocked(h.node) {
+		if x.made == h.id {
+			continue // whoever has this descriptor now
+		}
 		f, err := d.fileLocked(x.Name)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 // settleMarkLocked: whoever looks for a name after its holder's end finds what has become of it (I7).
 func (d *desk) settleMarkLocked(key protocol.NameKey) {
-	if x := d.markLocked(key); x != nil && !x.loose && d.partyGoneLocked(x.Holder()) {
+	if x := d.markLocked(key); x != nil && !x.Open && d.partyGoneLocked(x.Holder()) {
 		d.markEndedLocked(x, d.Callers.End(x.Holder()))
 	}
 }
@@ -38,11 +38,7 @@ func (d *desk) markEndedLocked(x *mark, end protocol.End) {
 	switch {
 	case fate == protocol.MarkInherited:
 		d.holdMarkLocked(x, func() { x.Maker = end.Heir.ID })
-	case fate == protocol.MarkOrdinary && x.Also != 0 && x.Also != holder && !d.Callers.Ended(x.Also):
-		d.holdMarkLocked(x, func() { x.Maker, x.Named = x.Also, 0 })
-	case fate == protocol.MarkOrdinary && x.made != 0 && x.Named == 0 && d.handles[x.made] != nil:
-		d.leaveEstateLocked(x)
-		x.loose = true
+	case d.keptOpenLocked(x, fate, end):
 	case fate == protocol.MarkOrdinary:
 		d.dropMarkLocked(x)
 	default:

@@ -94,17 +94,10 @@ func (d *desk) isMarkLocked(x *mark) (bool, error) {
 	return text.Alone || slices.Contains(text.PIDs, x.number), err
 }
 
-// markFlushedLocked: somebody closes a descriptor of a file that is a mark. Who has the one that made it when its maker has ended
-// is a part of that, in whatever session: a program that makes its lock and then goes into the background.
+// markFlushedLocked: somebody closes a descriptor of a file that is a mark.
 func (d *desk) markFlushedLocked(h *handle, p *protocol.Party) {
 	for _, x := range d.marksOfLocked(h.node) {
-		if p != nil && x.made == h.id && p.ID != x.Maker && !p.Unseen && d.Callers.Ended(h.party.ID) {
-			d.holdMarkLocked(x, func() {
-				if x.Also = p.ID; x.loose {
-					x.Maker, x.loose = p.ID, false
-				}
-			})
-		}
+		d.usesMarkLocked(x, h, p)
 		if h.write {
 			d.readMarkLocked(x)
 		}
@@ -121,7 +114,11 @@ func (d *desk) markReleasedLocked(h *handle) {
 		if x.made == h.id {
 			x.made = 0
 		}
-		if x.made == 0 && (x.void || x.loose) {
+		switch {
+		case x.made != 0:
+		case x.Open && !x.void:
+			d.closedMarkLocked(x)
+		case x.void:
 			d.dropMarkLocked(x)
 		}
 	}

@@ -19,7 +19,7 @@ func (d *desk) marksLocked(uid uint32) []*mark {
 		for name, x := range n.folder.marks {
 			d.lookAtMarkLocked(n.key(name))
 			p := d.Callers.Party(x.Holder())
-			if p != nil && n.folder.marks[name] == x && !x.void && !x.loose && (d.oversees(uid) || uid == x.UID || uid == p.Process.UID) {
+			if p != nil && n.folder.marks[name] == x && !x.void && (d.oversees(uid) || uid == x.UID || uid == p.Process.UID) {
 				all = append(all, x)
 			}
 		}

@@ -31,6 +31,8 @@ type World struct {
 	Target *File // rename and link only
 	// PartyOf gives the facts of a party by id, nil if unknown. It must not block.
 	PartyOf func(PartyID) *Party
+	// HasMade tells whether a party has the descriptor that made a mark, though its maker has ended; nil: nobody has.
+	HasMade func(*Mark, *Party) bool
 	// HeirOf gives who would inherit from a living party if it ended now, nil if nobody. It must not block. nil: nobody has
 	// heirs.
 	HeirOf func(PartyID) *Party

@@ -15,6 +15,7 @@ type Mark struct {
 	Also  PartyID // who had the descriptor that made it when its maker had ended; 0: nobody
 	UID   uint32  // the user who made it
 	Since time.Time
+	Open  bool // its maker has ended, and somebody unknown has the descriptor that made it: it is his
 }
 
 // Holder is whose end is the end of the mark.
@@ -56,7 +57,7 @@ func inRepository(folder string) bool {
 func guarded(w *World, e *Event) Decision {
 	for _, m := range guards(w, e) {
 		if m != nil && w.strange(m, e) {
-			return Decision{Refuse: &Refusal{Reason: Busy, Kind: "mark", By: m.Holder(), Since: m.Since,
+			return Decision{Refuse: &Refusal{Reason: Busy, Kind: "mark", By: m.known(), Since: m.Since,
 				WhatNow: "wait until its holder removes it: it goes by itself if that is killed or fails"}}
 		}
 	}
@@ -80,9 +81,17 @@ func guards(w *World, e *Event) []*Mark {
 	return nil
 }
 
+// known is its holder, if one can be named.
+func (m *Mark) known() PartyID {
+	if m.Open {
+		return 0
+	}
+	return m.Holder()
+}
+
 // strange tells whether the caller has no part in the mark, and is bound by it.
 func (w *World) strange(m *Mark, e *Event) bool {
-	if w.PartyOf(m.Holder()) == nil || e.By.Process.UID == 0 && !w.RootBound && m.UID != 0 {
+	if !m.Open && w.PartyOf(m.Holder()) == nil || e.By.Process.UID == 0 && !w.RootBound && m.UID != 0 {
 		return false
 	}
 	for _, id := range []PartyID{m.Named, m.Maker, m.Also} {
@@ -90,7 +99,7 @@ func (w *World) strange(m *Mark, e *Event) bool {
 			return false
 		}
 	}
-	return true
+	return w.HasMade == nil || !w.HasMade(m, e.By)
 }
 
 // allowed has no more to say than what every event is asked: it is for what is no item.

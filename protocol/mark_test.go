@@ -29,7 +29,7 @@ func TestWhatAMarkSays(t *testing.T) {
 		"": {Alone: true}, "\n": {Alone: true}, "123\n": {PIDs: []int{123}, Alone: true}, "       123\n": {PIDs: []int{123}, Alone: true},
 		"123\nhost\n/srv\n": {PIDs: []int{123}}, "host:123": {PIDs: []int{123}}, "pid=123": {PIDs: []int{123}}, "host 123": {PIDs: []int{123}},
 		"me@host.123:1700000000": {PIDs: []int{123}}, `{"pid": 123, "since": 5}`: {PIDs: []int{123}}, `{"version":1}`: {},
-		"me,host": {}, "0": {}, "4194305": {}, "v1.2.3": {}, "1.2.3": {}, "host\n123\n": {}, "abc123": {},
+		"me,host": {}, "0": {Alone: true}, "4194305": {Alone: true}, "v1.2.3": {}, "1.2.3": {}, "host\n123\n": {}, "abc123": {},
 		"# made by Cargo\nversion = 4\n": {}, "version = 4\n\n[[package]]\nname = \"x\"\n": {},
 	} {
 		assert.Equal(t, want, ReadMark([]byte(text)), "%q", text)

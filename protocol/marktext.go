@@ -12,7 +12,7 @@ const LongestMark = 256
 // MarkText is what a mark says of processes.
 type MarkText struct {
 	PIDs  []int // numbers in it that may be process ids
-	Alone bool  // it is nothing but one such number, as in a pid file, or nothing at all
+	Alone bool  // it is nothing but one number, as in a pid file, or nothing at all
 }
 
 var (
@@ -40,7 +40,7 @@ func ReadMark(text []byte) MarkText {
 		return MarkText{Alone: true}
 	case alone:
 		pids := pidsOf([][]byte{line})
-		return MarkText{PIDs: pids, Alone: len(rest) == 0 && len(pids) > 0}
+		return MarkText{PIDs: pids, Alone: len(rest) == 0}
 	case jsonPid.Match(text):
 		return MarkText{PIDs: pidsOf([][]byte{jsonPid.FindSubmatch(text)[1]})}
 	case len(rest) > 0 || line[0] == '{' || line[0] == '[':

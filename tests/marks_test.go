@@ -27,6 +27,8 @@ var makingMarks = map[string]string{
 	"mkdir with a pid":  `mkdir x.lock && echo $$ > x.lock/pid`,
 	"noclobber":         `set -o noclobber; echo $$ > x.lock`,
 	"noclobber, empty":  `set -o noclobber; : > x.lock`,
+	"lockfile(1)'s 0":   `set -o noclobber; printf 0 > x.lock`,
+	"a time":            `set -o noclobber; date +%s > x.lock`,
 	"host and pid":      `set -o noclobber; echo host:$$ > x.lock`,
 	"a file of a dash":  `exec sh -c 'set -C; echo $$ > x.lock; read x; exit 0'`,
 	"O_EXCL":            `exec python3 -c 'import os,sys; f=os.open("x.lock", os.O_CREAT|os.O_EXCL|os.O_WRONLY); os.write(f, str(os.getpid()).encode()); sys.stdin.readline()'`,
