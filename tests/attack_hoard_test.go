@@ -47,7 +47,7 @@ var hoards = map[string]string{
 const hoard = `
 		kept = []
 		try:
-			for n in range(5000): kept.append(more(n))
+			for n in range(15000): kept.append(more(n))
 		except OSError as e:
 			assert e.errno in (errno.ENFILE, errno.ENOLCK, errno.EDQUOT), e
 			print(e, flush=True)

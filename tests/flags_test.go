@@ -97,7 +97,7 @@ var flagTests = map[string]string{
 	"linger": "TestLinger", "abandoned-after": "TestAbandonedAfter", "sync": "TestSync", "unknown-exit": "TestUnknownExit",
 	"quarantine-keep": "TestQuarantineKeep", "quarantine-max": "TestQuarantineMax",
 	"require": "TestRequireRefusesABackingThatCanNot", "log": "TestLog", "log-level": "TestLogLevel", "log-format": "TestLogFormat",
-	"wait": "TestWait", "root-override": "TestRootOverride", "drain": "TestDrain", "verbose": "TestLogLevel", "config": "TestConfig", "foreground": "TestForeground", "help": "TestEveryFlagHasATest",
+	"wait": "TestWait", "reserve": "TestI6_AStuckReaderKeepsOthersWaitingForSoLong", "root-override": "TestRootOverride", "drain": "TestDrain", "verbose": "TestLogLevel", "config": "TestConfig", "foreground": "TestForeground", "help": "TestEveryFlagHasATest",
 }
 
 func TestEveryFlagHasATest(t *testing.T) {
