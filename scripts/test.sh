@@ -23,7 +23,7 @@ go test -race -count=1 -timeout 10m ./protocol ./backing ./fusefs/... ./cmd/...
 
 # What only compares with another filesystem, waits for a long time, or does one thing after the other many times over, was
 # seen above.
-real='Zoo|Stressors|Fio|FoldersDeviate|Example|Idle|PowerCut|KilledBefore|AMillionFiles|HoweverMany|OnOtherFilesystems'
+real='Zoo|AnOrdinaryFilesystem|TenThousandLocks|Stressors|Fio|FoldersDeviate|Example|Idle|PowerCut|KilledBefore|AMillionFiles|HoweverMany|OnOtherFilesystems'
 
 step "end to end under the race detector"
 go test -race -count=1 -timeout 10m -skip "$real" ./tests
