@@ -229,6 +229,17 @@ fault lock-queue-overtaken protocol/lockqueue.go 'if first < 0 || want.Ahead' 'i
 fault deadlock-not-seen fusefs/lock.go '&& protocol.Deadlock(' '&& false && protocol.Deadlock(' e2e TestI8_PosixCycle
 fault lock-outlives-descriptor fusefs/lock.go 'd.wakeLocked(h.node, l.CloseHandle(h.id))' '_ = l' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
 fault open-file-lock-mistaken fusefs/lockkind.go 'if d.Callers.OpenFileLock(r.tid)' 'if false && d.Callers.OpenFileLock(r.tid)' e2e TestI8_LocksAreThose
+fault mark-of-a-stranger protocol/mark.go 'm != nil && w.strange(m, e)' 'false' e2e TestI3_AStrangerTakesNoMark
+fault mark-of-the-failed protocol/mark.go ', end.Verdict.Kind == Failed' '' e2e TestI7_AMarkStaysIf
+fault mark-of-pid-1 fusefs/caller/named.go 'level == 0 && number <= 1' 'false' ./fusefs/caller TestWhoIsNamed
+fault mark-forgotten fusefs/markrecord.go 'd.Store.SymlinkOwn(text, recordOfMark(d.marks.last))' 'error(nil)' e2e TestI3_AMarkSurvives
+fault mark-of-a-copy fusefs/markkept.go 'return empty, nil' 'return true, nil' e2e TestI4_ACopyThatFails
+fault mark-inherited fusefs/caller/markend.go 'if sameSession &&' 'if false && sameSession &&' e2e TestI3_WhatAPersonLocks
+fault mark-name-remembered fusefs/mark.go '		return 0
+	}
+	return folderTimeout' '	}
+	return folderTimeout' e2e TestI7_AMarkGoesWithWhoIsKilled/mkdir_in
+fault mark-in-a-lock protocol/mark.go 'return []*Mark{w.File.Mark, w.File.Within}' 'return []*Mark{w.File.Mark}' e2e TestI8_WhoReadsAPid
 fault records-let-through protocol/use.go 'if !u.meets(k) {' 'if true {' e2e TestI3_RecordsLockedBind
 fault records-under-way fusefs/records.go 'u.now.Lock()
 	stale := u.cached.Swap(false)

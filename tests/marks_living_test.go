@@ -165,7 +165,22 @@ func TestI8_WhoReadsAPidInALockTakesNothingAway(t *testing.T) {
 	m.untilMade("in/seen")
 	require.Equal(t, strconv.Itoa(p.PID()), m.Must(`cat in/x.lock/pid`))
 	require.Contains(t, m.Run(`rm -r in/x.lock`).Out, "busy")
+	require.Equal(t, strconv.Itoa(p.PID()), m.Must(`cat in/x.lock/pid`), "nor does who tries")
 	p.Say()
 	require.Equal(t, result{Out: "0\n"}, p.Wait())
 	reader.Say()
+}
+
+// TestI3_WhatAPersonLocksAtAPromptIsTheShells: mkdir(1) is a job of its own there, and has ended when the prompt is back.
+func TestI3_WhatAPersonLocksAtAPromptIsTheShells(t *testing.T) {
+	m := markMount(t)
+	x := m.Terminal()
+	x.Runs(`mkdir lk/x.lock; echo $$ > lk/pid`)
+	require.Equal(t, map[string]string{"lk/x.lock": "bash"}, m.marked())
+	require.Contains(t, m.Run(`rmdir lk/x.lock`).Out, "busy")
+	x.Runs(`rmdir lk/x.lock; mkdir lk/x.lock`)
+	shell, err := strconv.Atoi(m.Must(`cat lk/pid`))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(shell, syscall.SIGKILL))
+	m.Until("the name is free", func() bool { return m.Run(`mkdir lk/x.lock`).Code == 0 })
 }
