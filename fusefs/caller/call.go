@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostTurns is how often in a row a thread that is still on its way to sleep is looked at.
-const mostTurns = 100
+// mostTurns is how often in a row a thread that is still on its way to sleep is looked at. On a busy machine that can take
+// as long as others have their turns.
+const mostTurns = 10_000
 
 // OpenFileLock tells whether the lock that a thread asks for is its open file's (F_OFD_SETLK, F_OFD_SETLKW). The kernel's
 // request does not say. It reads the thread's system call, so it may only be used while the thread waits for the answer, and
