@@ -98,7 +98,7 @@ func publish(w *World, f *File, i *Item, e *Event) Decision {
 	x := public(i, f.Name, i.Match, e.At)
 	switch {
 	case !w.publishable(f, i, e):
-		return effects(hold(i, BarrierLocked, e.At, time.Time{}))
+		return effects(lockedBefore(i, e))
 	case i.Base != 0:
 		x.Over = i.Base
 		return effects(x)

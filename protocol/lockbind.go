@@ -1,5 +1,7 @@
 package protocol
 
+import "time"
+
 // Binds tells whether a lock on a file of the class binds strangers: in lock, their truncation, writing and removal; in the
 // classes of versions, that another version takes the place of the current one, or that this is taken away.
 func (c Class) Binds() bool { return c.named() || c == ClassLock }
@@ -145,4 +147,13 @@ func (w *World) writesLocked(o *Item) bool {
 		}
 	}
 	return false
+}
+
+// lockedBefore is the version that waits for a lock on the one before it. Whose writer has ended is nobody's.
+func lockedBefore(i *Item, e *Event) Effect {
+	x := hold(i, BarrierLocked, e.At, time.Time{})
+	if e.Op == OpEnded {
+		x.Next.Owner = 0
+	}
+	return x
 }

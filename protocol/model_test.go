@@ -16,6 +16,7 @@ type model struct {
 	lost   map[ItemID]bool             // a write failed
 	former map[ItemID]map[PartyID]bool // whose claims on it were released, and who have not opened it since
 	bases  modelBases
+	locks  modelLocks
 	errs   []string
 }
 
@@ -54,6 +55,7 @@ func (m *model) step(verb string, who PartyID) {
 	m.counts()
 	m.released(verb, who)
 	m.lostUpdate(verb, who)
+	m.locked(verb, who)
 	for _, i := range m.sim.items {
 		m.claim(i)
 		m.became(i, verb, who)

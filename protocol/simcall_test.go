@@ -209,6 +209,7 @@ func (s *sim) end(p *Party, v Verdict, heir *Party) {
 // ended settles what a party owned. Its descriptors may live on in others.
 func (s *sim) ended(p *Party, v Verdict, heir *Party) {
 	s.dead[p.ID] = true
+	defer s.letGo(p)
 	for _, i := range s.owned(p) {
 		e := s.event(OpEnded, p)
 		e.Item, e.Verdict, e.Heir = i.ID, v, heir

@@ -40,3 +40,12 @@ func (s *sim) approach(p *Party, n NameKey, m OpenMode) Decision {
 	e.Open = m
 	return s.decide(s.world(n, nil), e)
 }
+
+// letGo is the end of a process: of its locks.
+func (s *sim) letGo(p *Party) {
+	for n, all := range s.locks {
+		if slices.ContainsFunc(all, func(h Holding) bool { return h.By == p.ID }) {
+			s.hold(p, n, "un")
+		}
+	}
+}

@@ -74,7 +74,7 @@ func run(t testing.TB, steps []walkStep) (broken string) {
 var walkVerbs = []func(*walker, *Party, walkStep) string{
 	walkCreate, walkCreate, walkCreate, walkRead, walkRead, walkRead, walkUpdate, walkUpdate, walkWrite, walkWrite,
 	walkClose, walkClose, walkClose, walkClose, walkRename, walkRename, walkRename, walkLink, walkUnlink, walkUnlink,
-	walkEnd, walkEnd, walkLeave, walkRelease, walkLock, walkTake, walkOrder, walkOrder,
+	walkEnd, walkEnd, walkLeave, walkRelease, walkLock, walkTake, walkOrder, walkOrder, walkHold, walkHold,
 }
 
 func (w *walker) do(s walkStep) (verb string, who PartyID, line string) {

@@ -227,7 +227,23 @@ fault requeued-taint-stays protocol/order.go 'sound.Taint, sound.Attempts, sound
 # Locks.
 fault lock-queue-overtaken protocol/lockqueue.go 'if first < 0 || want.Ahead' 'if true || want.Ahead' ./protocol TestNewcomersStandInLine
 fault deadlock-not-seen fusefs/lock.go '&& protocol.Deadlock(' '&& false && protocol.Deadlock(' e2e TestI8_PosixCycle
-fault lock-outlives-descriptor fusefs/lock.go 'd.wakeLocked(h.node, l.CloseHandle(h.id))' '_ = l' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
+fault lock-outlives-descriptor fusefs/lockclose.go 'd.wakeLocked(h.node, l.CloseHandle(h.id))' '_ = l' e2e 'TestI7_WhoTriesAtOnceGetsALockThatIsFree/lock-close'
+fault lock-binds-nobody protocol/lockbind.go 'return !own && h.strangers(' 'return !own && false && h.strangers(' ./protocol 'TestWalk$'
+fault lock-is-no-bar-to-rename protocol/rename.go 'w.removable(i, e), w.removable(w.Target.Public, e)' 'w.removable(i, e)' e2e TestI3_TheLawOfLocks
+fault lock-does-not-keep-back protocol/close.go 'case !w.publishable(f, i, e):' 'case false:' e2e TestI3_AVersionWaits
+fault lock-list-of-each-version fusefs/locklist.go 'joins(n.bytes, over.bytes.locks)' '_ = list' e2e TestI3_VersionsOfAFileShare
+fault lock-kinds-apart fusefs/lockbind.go 'n.bytes.locks.Strangers = d.strangersLocked' '_ = n' e2e TestI3_FlockAndFcntl
+fault lock-of-a-reader fusefs/lockfile.go 'if writes || d.mayBindLocked' 'if true || writes || d.mayBindLocked' e2e TestI8_WhoMayNotWrite
+fault truncation-not-put-off fusefs/lockwrite.go 'h.node.bytes.fresh == nil && d.writeMet' 'false && d.writeMet' e2e TestI8_TruncatingALocked
+fault open-not-in-line fusefs/opening.go 'd.lineUpLocked(o, c)' '' e2e TestI7_AnOpenIsNotStarved
+fault lock-file-binds-nobody protocol/lockfile.go 'h.binds(w, e, e.By) {' 'false && h.binds(w, e, e.By) {' e2e TestI3_AnOpenWaitsForTheLockFile
+fault lock-not-shown-outside fusefs/lockmirror.go '_ = f.Flock(how)' '_ = how' e2e TestI8_LocksAreSeenInTheBacking
+fault locked-version-stays-old fusefs/lock.go 'if ok {
+		d.newestLocked(h)' 'if false {
+		d.newestLocked(h)' e2e TestI6_WhoLocksTheFileItself
+fault lock-free-before-publication fusefs/close.go 'if h.kind() != writeHandle {
+		d.closeLocksLocked(h)' 'if true {
+		d.closeLocksLocked(h)' e2e TestI6_WhoLocksTheFileItself
 fault open-file-lock-mistaken fusefs/lockkind.go 'if d.Callers.OpenFileLock(r.tid)' 'if false && d.Callers.OpenFileLock(r.tid)' e2e TestI8_LocksAreThose
 fault mark-of-a-stranger protocol/mark.go 'm != nil && w.strange(m, e)' 'false' e2e TestI3_AStrangerTakesNoMark
 fault mark-of-the-failed protocol/mark.go ', end.Verdict.Kind == Failed' '' e2e TestI7_AMarkStaysIf

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +29,7 @@ func (m *Mount) locksOn(file string) string {
 			all = append(all, fmt.Sprintf("%s %s %s-%s", f[1], f[3], f[6], f[7]))
 		}
 	}
+	slices.Sort(all)
 	return strings.Join(all, ", ")
 }
 
