@@ -30,7 +30,7 @@ type mark struct {
 // markMadeLocked: a name was made by who found it free. If that is of class lock, it is a mark.
 func (d *desk) markMadeLocked(p *protocol.Party, parent *node, name string, made *handle) {
 	m := d.Rules.At(parent.path(), name)
-	which := m.Marks(parent.path(), name)
+	which := m.Marks(parent.path(), name).By(p.Program)
 	if which == protocol.NoMark || p.Unseen || !d.markRoomLocked(p.Process.UID) {
 		return
 	}

@@ -48,6 +48,17 @@ func (m Match) Marks(folder, name string) MarkKind {
 	return MarkIfPid
 }
 
+// copiers make the names that they are given. What was a lock elsewhere, or looks like one, is none here.
+var copiers = taskNames("cp", "tar", "bsdtar", "cpio", "unzip", "7z", "7za", "7zr", "git", "svn", "rsync", "scp")
+
+// By tells which files of a name are marks, if a program makes them.
+func (k MarkKind) By(program string) MarkKind {
+	if k == MarkIfPid && copiers[taskName(program)] {
+		return NoMark
+	}
+	return k
+}
+
 // inRepository: the folder is git's own, or lies in it.
 func inRepository(folder string) bool {
 	return strings.Contains(folder+"/", ".git/")

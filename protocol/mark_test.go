@@ -21,6 +21,7 @@ func TestWhatIsAMark(t *testing.T) {
 	} {
 		assert.Equal(t, want, rules.At(at[0], at[1]).Marks(at[0], at[1]), "%s/%s", at[0], at[1])
 	}
+	assert.Equal(t, []MarkKind{NoMark, NoMark, MarkAlways, MarkIfPid}, []MarkKind{MarkIfPid.By("cp"), MarkIfPid.By("git"), MarkAlways.By("git"), MarkIfPid.By("mkdir")})
 	assert.Equal(t, NoMark, rules.At("in", "f").Created(Creation{ReadOnly: true}).Marks("in", "f"), "made to be locked, not to be there")
 }
 

@@ -172,6 +172,23 @@ os.wait()' %s`, src)
 	require.Empty(t, m.marked())
 }
 
+// What a copier makes is nobody's lock: who ran it may fail, and anybody may remove it meanwhile.
+func TestI4_WhatIsCopiedIsNoMark(t *testing.T) {
+	m := markMount(t, "--root-override=false")
+	src := scratch(t)
+	m.Must(`cd %s; mkdir -p tree/lock tree/deep/x.lock; : > tree/yarn.lock; echo 42 > tree/count.lock; ln -s a tree/link.lock
+git init -q; git add .; git -c user.email=a@b -c user.name=x commit -qm x`, src)
+	p := m.Start(`cd in; cp -r %[1]s/tree cp; cp -a %[1]s/tree cpa; mkdir tar; tar -C %[1]s -c tree | tar -C tar -x; rsync -a %[1]s/tree/ rsync; git clone -q %[1]s clone
+: > done; read x; exit 1`, src)
+	m.untilMade("in/done")
+	require.Empty(t, m.marked())
+	names := m.Must(`cd in; find cp cpa tar rsync clone -not -path '*/.git/*' | sort`)
+	m.Must(`rm in/cp/yarn.lock; : > in/cp/yarn.lock; rm in/done`)
+	p.Say()
+	require.Equal(t, 1, p.Wait().Code)
+	require.Equal(t, names, m.Must(`cd in; find cp cpa tar rsync clone -not -path '*/.git/*' | sort`))
+}
+
 // git's own lock files go with it, whatever is in them, and the next git works.
 func TestI7_GitsLockFilesGoWithIt(t *testing.T) {
 	m := markMount(t)
