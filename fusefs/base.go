@@ -177,8 +177,13 @@ func (d *desk) sweepBasesLocked() {
 			d.forgetBaseLocked(key)
 		}
 	}
-	for _, f := range d.turns {
-		if d.turnOverLocked(f, d.Callers.Alive(f.Turn.Job)) {
+	for _, f := range d.turns.of {
+		lives, asked := alive[f.Turn.Job]
+		if !asked {
+			lives = d.Callers.Alive(f.Turn.Job)
+			alive[f.Turn.Job] = lives
+		}
+		if d.turnOverLocked(f, lives) {
 			d.setTurnLocked(f, nil)
 		}
 	}

@@ -78,12 +78,12 @@ type desk struct {
 	settling map[protocol.PartyID]struct{} // parties whose end is being settled
 	formers  map[protocol.PartyID]struct{} // parties that live and may be on an item's list of former claimants
 	waits    map[*protocol.Waiter]*lockWait
-	locked   map[*lockList]struct{}              // that have locks which are held or waited for
-	openings map[*opening]struct{}               // opens that wait
-	queued   uint64                              // the last number that one of them got
-	turns    map[protocol.NameKey]*protocol.File // whose turn it is with serial files
-	shares   map[uint32]share                    // by user
-	shared   share                               // their sum
+	locked   map[*lockList]struct{} // that have locks which are held or waited for
+	openings map[*opening]struct{}  // opens that wait
+	queued   uint64                 // the last number that one of them got
+	turns    turns                  // whose turn it is with serial files
+	shares   map[uint32]share       // by user
+	shared   share                  // their sum
 
 	// What a call leaves for a later one.
 	asked     map[uint32]asked           // by thread
@@ -115,7 +115,7 @@ func newDesk(c Config) *desk {
 		table: newTable(), slots: newSlots(c.Store), ghosts: map[protocol.NameKey]struct{}{},
 		outsiders: map[protocol.NameKey]time.Time{},
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
-		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, turns: map[protocol.NameKey]*protocol.File{}, shares: map[uint32]share{},
+		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, turns: newTurns(), shares: map[uint32]share{},
 		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
 		warned: map[string]struct{}{}, copies: newCopies(), marks: marks{of: map[uint32]int{}, late: map[*node]func() error{}}, requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}

@@ -32,7 +32,7 @@ func (d *desk) approachLocked(n *node, c *call, tid uint32) error {
 		return d.world(f, nil), d.boundLocked(f, n)
 	})
 	if c.Job = approach.Job; len(dec.Turns) > 0 && (had == nil || had.Handed) {
-		c.took = d.turns[key]
+		c.took = d.turns.of[key]
 	}
 	return err
 }

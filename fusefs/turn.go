@@ -5,13 +5,67 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/airlockfs/airlockfs/fusefs/report"
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
 // lookAtTurns is how often an open that waits for its turn looks whether the job that has it is still there: of processes
 // that have never called there is no news.
 const lookAtTurns = 20 * time.Millisecond
+
+// turns are whose turn it is with serial files. Guarded by desk.mu.
+type turns struct {
+	of     map[protocol.NameKey]*protocol.File
+	calls  map[jobAt]*calls
+	looked map[protocol.NameKey]time.Time // when somebody who waits last looked whether the turn is over
+}
+
+// jobAt is a job in a folder.
+type jobAt struct {
+	job    protocol.Job
+	folder protocol.FolderID
+}
+
+// calls are what a job with turns in a folder does there.
+type calls struct {
+	turns int
+	last  time.Time
+}
+
+func newTurns() turns {
+	return turns{map[protocol.NameKey]*protocol.File{}, map[jobAt]*calls{}, map[protocol.NameKey]time.Time{}}
+}
+
+// put files a turn, or its end.
+func (t *turns) put(f *protocol.File, now *protocol.Turn) {
+	if old := f.Turn; old != nil && t.of[f.Name] != nil {
+		at := jobAt{old.Job, f.Name.Folder}
+		if t.calls[at].turns--; t.calls[at].turns == 0 {
+			delete(t.calls, at)
+		}
+	}
+	if f.Turn = now; now == nil {
+		delete(t.of, f.Name)
+		delete(t.looked, f.Name)
+		return
+	}
+	t.of[f.Name] = f
+	at := jobAt{now.Job, f.Name.Folder}
+	if t.calls[at] == nil {
+		t.calls[at] = &calls{}
+	}
+	t.calls[at].turns++
+}
+
+// untilLocked is when a turn ends if its job makes no call; zero: never.
+func (d *desk) untilLocked(f *protocol.File) time.Time {
+	until := f.Turn.Until
+	if c := d.turns.calls[jobAt{f.Turn.Job, f.Name.Folder}]; c != nil && !until.IsZero() {
+		if later := c.last.Add(d.Reserve); later.After(until) {
+			return later
+		}
+	}
+	return until
+}
 
 // forTurnLocked tells a call what it must know of whose turn it is with its files. A turn whose job has ended is over.
 func (d *desk) forTurnLocked(c *call, w *protocol.World) {
@@ -34,8 +88,8 @@ func (d *desk) turnOverLocked(f *protocol.File, alive bool) bool {
 	if !alive {
 		return !d.writingLocked(f, time.Time{})
 	}
-	now := d.Now()
-	return f.Turn.Lapsed(now) && !d.writingLocked(f, now.Add(-d.Reserve))
+	now, until := d.Now(), d.untilLocked(f)
+	return !until.IsZero() && now.After(until) && !d.writingLocked(f, now.Add(-d.Reserve))
 }
 
 // writingLocked: the job whose turn it is has the file open for writing, and has written since.
@@ -61,22 +115,10 @@ func (d *desk) turnByLocked(f *protocol.File) *protocol.Party {
 	return d.Callers.Party(f.Turn.By)
 }
 
-// turnBlockerLocked is whose turn it is, for who waits for his.
-func (d *desk) turnBlockerLocked(name protocol.NameKey) *lockBlocker {
-	f := d.turns[name]
-	if f == nil {
-		return nil
-	}
-	if by := d.turnByLocked(f); by != nil {
-		return &lockBlocker{by, d.pathLocked(name), f.Turn.Since}
-	}
-	return nil
-}
-
 // waitsForLocked are the jobs that a job's opens wait for.
 func (d *desk) waitsForLocked(j protocol.Job) (all []protocol.Job) {
 	for o := range d.openings {
-		if f := d.turns[o.on]; o.met.Line && f != nil && o.job == j {
+		if f := d.turns.of[o.on]; o.met.Line && f != nil && o.job == j {
 			all = append(all, f.Turn.Job)
 		}
 	}
@@ -95,7 +137,7 @@ func (c *call) waits(r *protocol.Refusal) bool {
 
 // turnOfLocked is whose turn it is with a file.
 func (d *desk) turnOfLocked(name protocol.NameKey) *protocol.Turn {
-	if f := d.turns[name]; f != nil {
+	if f := d.turns.of[name]; f != nil {
 		return f.Turn
 	}
 	return nil
@@ -110,15 +152,12 @@ func (d *desk) retakeLocked(turns []protocol.Retake) {
 
 // setTurnLocked gives somebody the turn, or, if it is over, the one who has waited longest.
 func (d *desk) setTurnLocked(f *protocol.File, t *protocol.Turn) {
-	if f.Turn = t; t == nil {
-		f.Turn = d.nextInLineLocked(f.Name)
+	if t == nil {
+		t = d.nextInLineLocked(f.Name)
 	}
-	if f.Turn == nil {
-		delete(d.turns, f.Name)
+	if d.turns.put(f, t); t == nil {
 		d.trimLocked(f.Name)
-		return
 	}
-	d.turns[f.Name] = f
 }
 
 // nextInLineLocked lets the one go on that has waited longest, with all that its job has waiting, and gives its job the turn.
@@ -178,18 +217,19 @@ func (d *desk) awaitTurn(o *opening, again, cancel <-chan struct{}) error {
 // lookAtTurn ends a turn whose job has ended. Whether it has is asked without the lock.
 func (d *desk) lookAtTurn(name protocol.NameKey) {
 	d.mu.Lock()
-	f := d.turns[name]
-	if f == nil {
+	f, now := d.turns.of[name], d.Now()
+	if f == nil || now.Sub(d.turns.looked[name]) < lookAtTurns/2 {
 		d.mu.Unlock()
-		return
+		return // another one that waits has just looked
 	}
+	d.turns.looked[name] = now
 	turn := f.Turn
 	job := turn.Job
 	d.mu.Unlock()
 	alive := d.Callers.Works(job)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f = d.turns[name]; f != nil && f.Turn == turn && d.turnOverLocked(f, alive) {
+	if f = d.turns.of[name]; f != nil && f.Turn == turn && d.turnOverLocked(f, alive) {
 		d.setTurnLocked(f, nil)
 	}
 }
@@ -199,7 +239,7 @@ func (d *desk) leaveLine(o *opening) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.openings, o)
-	if f := d.turns[o.on]; f != nil && f.Turn.Handed && f.Turn.Job == o.job {
+	if f := d.turns.of[o.on]; f != nil && f.Turn.Handed && f.Turn.Job == o.job {
 		d.setTurnLocked(f, nil)
 	}
 }
@@ -213,7 +253,7 @@ func (d *desk) untakenLocked(c *call, err error) {
 
 // turnUsedLocked: a job's calls in the folder say that it is still at work, unless they only look at the file again.
 func (d *desk) turnUsedLocked(c *call, w *protocol.World) {
-	if len(d.turns) == 0 || c.By == nil || d.Reserve == 0 {
+	if len(d.turns.of) == 0 || c.By == nil {
 		return
 	}
 	switch c.Op {
@@ -221,64 +261,8 @@ func (d *desk) turnUsedLocked(c *call, w *protocol.World) {
 	default:
 		return
 	}
-	job := d.jobLocked(c.By)
-	for name, f := range d.turns {
-		again := c.Op == protocol.OpOpen && !c.Open.Write && name == w.File.Name
-		if name.Folder == w.File.Name.Folder && f.Turn.Job == job && !again {
-			used := *f.Turn
-			used.Until = c.At.Add(d.Reserve)
-			f.Turn = &used
-		}
+	again := c.Op == protocol.OpOpen && !c.Open.Write && w.File.Turn != nil
+	if at := d.turns.calls[jobAt{d.jobLocked(c.By), w.File.Name.Folder}]; at != nil && !again {
+		at.last = c.At
 	}
-}
-
-// turnsLocked are the files that jobs have reserved, for status. What is over is not told.
-func (d *desk) turnsLocked(tell func(*node, *protocol.File, *protocol.Party)) {
-	for _, f := range d.turns {
-		parent := d.table.byID[uint64(f.Name.Folder)]
-		if parent == nil || d.turnOverLocked(f, d.Callers.Alive(f.Turn.Job)) {
-			continue
-		}
-		if _, n, err := d.lookLocked(parent, f.Name.Name); err == nil && n != nil && n.kind == itemNode && f.Turn != nil {
-			tell(n, f, d.turnByLocked(f))
-		}
-	}
-}
-
-// reservedLocked are reservations as status lists them.
-func (d *desk) reservedLocked(uid uint32) (all []report.Item) {
-	d.turnsLocked(func(n *node, f *protocol.File, by *protocol.Party) {
-		if !d.oversees(uid) && (by == nil || by.Process.UID != uid) {
-			return
-		}
-		i := d.itemLocked(n)
-		i.State, i.Owner, i.Since, i.Until = "reserved", owner(by), f.Turn.Since, f.Turn.Until
-		i.Reason = called(by) + " is writing it: its turn"
-		if f.Turn.Reads {
-			i.Reason = called(by) + " has read it, and may write it: others' opens wait"
-		}
-		i.Lifts = "its job writes the file or ends"
-		if !i.Until.IsZero() {
-			i.Lifts += ", or makes no call until " + i.Until.Format(time.TimeOnly) + " (--reserve)"
-		}
-		all = append(all, i)
-	})
-	return all
-}
-
-// reservationsLocked are reservations as locks lists them.
-func (d *desk) reservationsLocked(uid uint32) (all []report.Lock) {
-	d.turnsLocked(func(n *node, f *protocol.File, by *protocol.Party) {
-		if !d.oversees(uid) && (by == nil || by.Process.UID != uid) {
-			return
-		}
-		path := d.pathLocked(f.Name)
-		l := report.Lock{Path: path, Raw: raw(path), Inode: n.inode.Ino, Kind: "RESERVE", Mode: protocol.WriteLock.String(), End: protocol.ToEOF,
-			Since: f.Turn.Since, Until: f.Turn.Until, Binds: true}
-		if by != nil {
-			l.PID, l.Program = by.Process.PID, by.Program
-		}
-		all = append(all, l)
-	})
-	return all
 }

@@ -17,7 +17,7 @@ func (s *sim) endTurns(w *World) {
 		}
 		lives := slices.ContainsFunc(s.parties, func(p *Party) bool { return !s.dead[p.ID] && s.jobOf(p) == f.Turn.Job })
 		writes := slices.ContainsFunc(f.Private, func(i *Item) bool { return i.State == Staged && !i.Closed() && s.work[i.ID] == f.Turn.Job })
-		if !lives && !writes || f.Turn.Lapsed(s.now) {
+		if !lives && !writes || s.now.After(f.Turn.Until) {
 			f.Turn = nil
 		}
 	}

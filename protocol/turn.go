@@ -13,9 +13,6 @@ type Turn struct {
 	Handed bool      // the job has waited in line, and its open has not come yet
 }
 
-// Lapsed: the job has made no call for long.
-func (t *Turn) Lapsed(now time.Time) bool { return !t.Until.IsZero() && now.After(t.Until) }
-
 // Serial tells whether the name's file is worked on by one job after the other.
 func (f *File) Serial() bool { return f.Versioned() && f.Match.Class == ClassSerial }
 

@@ -204,7 +204,7 @@ fault turn-for-all protocol/turn.go 'return f.Serial() && f.Turn != nil' 'return
 fault line-jumped fusefs/turn.go 'o.number < first.number' 'o.number > first.number' e2e TestI6_TheTurnGoesRoundInLine
 fault circle-waited-for fusefs/turn.go 'c.Circle = c.Circle || ' 'c.Circle = false && ' e2e TestI6_TwoThatHoldWhatTheOtherWants
 fault turn-before-the-close fusefs/turn.go 'return !d.writingLocked(f, time.Time{})' 'return true' slowrelease TestI6_ATurnLastsUntilWhatWasWrittenIsCurrent
-fault turn-never-lapses protocol/turn.go '!t.Until.IsZero() && now.After(t.Until)' 'false' e2e TestI6_AStuckReaderKeepsOthersWaitingForSoLong
+fault turn-never-lapses fusefs/turn.go '!until.IsZero() && now.After(until)' 'false' e2e TestI6_AStuckReaderKeepsOthersWaitingForSoLong
 fault zombies-work fusefs/caller/job.go "st.state != 'Z' && " '' ./fusefs/caller TestAJobOfZombiesDoesNotWork
 
 # Operators' orders.
