@@ -95,20 +95,28 @@ func (d *desk) closeErrorLocked(h *handle) error {
 	}
 	base := d.table.byID[uint64(i.Base)]
 	if base == nil {
-		return d.refuseHandleLocked(h, "close", metBase(base, protocol.BaseGone))
+		return d.refuseHandleLocked(h, "close", d.metBaseLocked(h.node, base, protocol.BaseGone))
 	}
 	current, err := d.currentLocked(i, base, h.party)
 	if err == nil && !current {
-		err = d.refuseHandleLocked(h, "close", metBase(base, protocol.BaseGone))
+		err = d.refuseHandleLocked(h, "close", d.metBaseLocked(h.node, base, protocol.BaseGone))
 	}
 	return err
 }
 
-// metBase refuses because of what became of the version that another is made from.
-func metBase(base *node, why protocol.Reason) *protocol.Refusal {
+// metBaseLocked refuses because of what became of the version that another is made from.
+func (d *desk) metBaseLocked(n, base *node, why protocol.Reason) *protocol.Refusal {
 	r := &protocol.Refusal{Reason: why}
 	if base != nil && base.bytes.item.State == protocol.Claimed {
 		r.Kind, r.By, r.Since = "claim", base.bytes.item.Owner, base.bytes.item.Since
+		return r
+	}
+	if f, err := d.fileOfLocked(&n.bytes.item); err == nil && f.Versioned() && f.Public != nil {
+		met := protocol.OutdatedBy(f)
+		r.Kind, r.By, r.Since, r.Came = met.Kind, met.By, met.Since, met.Came
+		if why == protocol.Busy {
+			r.WhatNow = "open it again"
+		}
 	}
 	return r
 }

@@ -139,13 +139,13 @@ func (d *desk) mayBeginLocked(n *node, h *handle) error {
 	i := &n.bytes.item
 	base := d.table.byID[uint64(i.Base)]
 	if base == nil {
-		return d.refuseHandleLocked(h, "write", metBase(base, protocol.Busy))
+		return d.refuseHandleLocked(h, "write", d.metBaseLocked(n, base, protocol.Busy))
 	}
 	switch current, err := d.currentLocked(i, base, h.party); {
 	case err != nil:
 		return err
 	case !current:
-		return d.refuseHandleLocked(h, "write", metBase(base, protocol.Busy))
+		return d.refuseHandleLocked(h, "write", d.metBaseLocked(n, base, protocol.Busy))
 	}
 	for _, o := range d.knownLocked(d.table.byID[uint64(i.Name.Folder)], i.Name.Name).Private {
 		other := o != i && o.State == protocol.Staged && !o.Derived && !o.InClaim && !o.Temp()

@@ -206,7 +206,10 @@ func late(f *File, i *Item, e *Event) Effect {
 
 // Late is why a version can't become current any more, for its writer to read.
 func (f *File) Late(uid uint32) Taint {
-	t := Taint{Kind: TaintBase, Detail: fmt.Sprintf("version %d came between what its writer had read and its close", f.Public.ID)}
+	if !f.Versioned() || f.Public == nil {
+		return Taint{Kind: TaintBase, Detail: "the version it was made from was claimed, replaced or removed meanwhile"}
+	}
+	t := Taint{Kind: TaintBase, Detail: fmt.Sprintf("version %d came between what it was made from, or its writer had read, and its close", f.Public.ID)}
 	switch c := f.Between(); {
 	case c == nil || c.Name == "":
 	case c.UID == uid:

@@ -88,9 +88,7 @@ func publish(w *World, f *File, i *Item, e *Event) Decision {
 		return effects(succeed(base, i)) // its writer has claimed the base meanwhile (sort -o f f)
 	}
 	if i.Base != 0 && (f.Public == nil || f.Public.ID != i.Base) {
-		q := quarantine(i, e.At)
-		q.Next.Taint = q.Next.Taint.Worse(Taint{Kind: TaintBase, Detail: "the version it was made from was claimed, replaced or removed meanwhile"})
-		return effects(q)
+		return effects(late(f, i, e))
 	}
 	if i.Base == 0 && f.Stale(e.Job) {
 		return effects(late(f, i, e))

@@ -115,6 +115,14 @@ func TestI6_AppendingIsNeverStale(t *testing.T) {
 	require.Equal(t, "EBUSY", a.Call(inWords("open w state/f wct")...), "it has not read what b added")
 	a.OK("open w state/f rw", "write w ONE", "close w", "open w state/f wct", "write w four", "close w")
 	require.Equal(t, "four", m.Must("cat state/f"))
+	a.OK("open w state/f wa")
+	b.reads("state/f")
+	b.OK("open w state/f wct", "write w five", "close w")
+	require.Equal(t, "EBUSY", a.Call("write", "w", "six"), "what it was to be added to is gone")
+	refused := m.refused(a.PID())
+	require.Regexp(t, fmt.Sprintf(`write: busy: met the version \d+ of pid %d .*; open it again`, b.PID()), refused[len(refused)-1].Detail)
+	a.OK("close w")
+	require.Equal(t, "five", m.Must("cat state/f"))
 }
 
 // TestI6_WhoFoundNoneDoesNotWriteOverWhatCame: `[ -e f ] || make f`.
