@@ -28,6 +28,7 @@ os.setsid(); os.write(f, b"%d\n" % os.getpid()); os.close(f); open(os.environ["P
 	"setsid of a folder": `cd lk; cat /dev/null; setsid bash -c 'mkdir x.lock; echo $$ > $P/pid; exec sleep infinity' & wait`,
 	"subshell":           `(mkdir lk/x.lock); echo $$ > $P/pid; sleep infinity`,
 	"another user":       `exec setpriv --reuid=65534 --regid=65534 --clear-groups bash -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
+	"sudo":               `exec sudo -u nobody P=$P bash -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
 	"su":                 `exec su -s /bin/bash nobody -c 'set -C; echo $$ > lk/x.lock; echo $$ > $P/pid; exec sleep infinity'`,
 	"pid namespace":      `unshare --pid --fork --mount-proc bash -c 'set -C; echo $$ > lk/x.lock; exec sleep infinity' & echo $! > $P/parent; until [ -s lk/x.lock ]; do :; done; cat /proc/$!/task/$!/children > $P/pid; wait`,
 	"nested, not 1":      `unshare --pid --fork --mount-proc bash -c 'bash -c "set -C; echo \$\$ > lk/x.lock; exec sleep infinity" & wait' & until [ -s lk/x.lock ]; do :; done; c=$(cat /proc/$!/task/$!/children); cat /proc/${c% }/task/${c% }/children > $P/pid; wait`,
@@ -183,4 +184,20 @@ func TestI3_WhatAPersonLocksAtAPromptIsTheShells(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(shell, syscall.SIGKILL))
 	m.Until("the name is free", func() bool { return m.Run(`mkdir lk/x.lock`).Code == 0 })
+}
+
+// TestI3_APidThatIsUsedAgainIsNobody: a number that was written means who had it then. Who has it later may come and go.
+func TestI3_APidThatIsUsedAgainIsNobody(t *testing.T) {
+	m := markMount(t)
+	again := `again() { echo $((n - 1)) >| /proc/sys/kernel/ns_last_pid; sleep infinity & [ $! = $n ] || exit 9; }; `
+	p := m.Start(`%s`, container+`bash -c `+quote(again+`sleep 0 & n=$!; wait
+		set -C; echo $n > lk/x.lock; again; kill -9 $n; wait; mkdir lk/one; read x
+		rm lk/x.lock; again; echo $n > lk/x.lock; kill -9 $n; wait
+		until [ ! -e lk/x.lock ]; do :; done; again; mkdir lk/two; read x`))
+	m.untilMade("lk/one")
+	require.Contains(t, m.takesMark(), "busy", "its maker lives, whoever has come and gone with that number")
+	require.Contains(t, m.marked(), "lk/x.lock")
+	p.Say()
+	m.untilMade("lk/two")
+	m.Must(`set -C; echo $$ > lk/x.lock`)
 }
