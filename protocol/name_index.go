@@ -29,7 +29,7 @@ func (n *NameTables) tables() [tableCount]tableText {
 	return [tableCount]tableText{
 		tableLock:      {n.Lock, "the name matches %q, a lock name"},
 		tableUnlisted:  {n.Unlisted, "the name matches %q, a name that is not listed"},
-		tableLog:       {n.Log, "the name matches %q, a log name: class log if created with O_APPEND"},
+		tableLog:       {n.Log, "the name matches %q, a log name: class log in folders of class shared and serial, elsewhere if created with O_APPEND"},
 		tablePlain:     {n.Plain, "the name matches %q, which is plain"},
 		tableDatabase:  {n.Database, "the name matches %q, a database name: plain if created O_RDWR|O_CREAT without O_EXCL and O_TRUNC"},
 		tableMarker:    {n.Marker, "the name matches %q, a marker for something else"},

@@ -150,7 +150,7 @@ func (r *Rules) describePlaces() []string {
 func describeNames(n *NameTables) []string {
 	return slices.Concat(
 		describe("lock names", n.Lock, " "),
-		describe("log names, if created with O_APPEND", n.Log, " "),
+		describe("log names, in queues if created with O_APPEND", n.Log, " "),
 		describe("plain names", n.Plain, " "),
 		describe("database names, if created O_RDWR|O_CREAT without O_EXCL and O_TRUNC", n.Database, " "),
 		describe("marker names", n.Marker, " "),

@@ -230,7 +230,7 @@ func TestI6_ReservationsAreTold(t *testing.T) {
 	require.Regexp(t, fmt.Sprintf(`pid %d .* has read it, and may write it`, a.PID()), i.Reason)
 	why := m.Airlock("why s/c").Out
 	require.Regexp(t, `reserved`, why)
-	require.Regexp(t, fmt.Sprintf(`%d .* RESERVE`, a.PID()), why)
+	require.Regexp(t, fmt.Sprintf(`%d .* has reserved it, for .*: others' opens wait`, a.PID()), why)
 	require.NotContains(t, m.Airlock("ls --hidden s").Out, "reserved")
 	b.OK("open w s/t.tmp wct", "close w")
 	for call, verb := range map[string]string{"unlink s/c": "remove", "rename s/c s/e": "rename", "rename s/t.tmp s/c": "rename", "truncate s/c 0": "open"} {

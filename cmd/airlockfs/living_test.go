@@ -187,6 +187,13 @@ func TestWhyKnowsOlderVersions(t *testing.T) {
 		assert.Equal(t, "1", shell(t, "/", "cat '"+from+strings.TrimSpace(path)+"'"))
 	}
 	assert.NotContains(t, succeeds(t, "why", filepath.Join(at, "d/b")), "older")
+	shell(t, at, "for n in 3 4 5 6 7 8 9; do echo $n > b; done")
+	text := succeeds(t, "why", filepath.Join(at, "b"))
+	assert.Equal(t, shownOlder, strings.Count(text, "an older version"), text)
+	assert.Contains(t, text, "\nand 3 more, from before: airlockfs why --json lists them\n")
+	_, last, _ := strings.Cut(text, from)
+	last, _, _ = strings.Cut(last, "\n")
+	assert.Equal(t, "8", shell(t, "/", "cat '"+from+last+"'"), "the last one first")
 }
 
 func TestWhyTakesSeveralPaths(t *testing.T) {

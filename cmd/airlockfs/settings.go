@@ -64,7 +64,7 @@ func (s *settings) addNames(f *pflag.FlagSet) {
 func (s *settings) addTimes(f *pflag.FlagSet) {
 	f.Var(newDuration(&s.linger, time.Hour), "linger", "give back a claim on a closed file that nobody used for this `TIME`, such as 90s, 10m or 1h; 0: never")
 	f.Var(newDuration(&s.reserve, 30*time.Second), "reserve", "class serial: who has read a file and makes no call for this `TIME` keeps nobody waiting any more; 0: no bound")
-	f.Var(newDuration(&s.wait, 10*time.Second), "wait", "an open waits for who has locked the file, `TIME` at most, then it says EBUSY; 0: at once")
+	f.Var(newDuration(&s.wait, 10*time.Second), "wait", "an open waits for who has locked the file's lock file, `TIME` at most, then it says EBUSY; 0: at once")
 	f.Var(newDuration(&s.keepReplaced, 24*time.Hour), "keep-replaced", "keep a version that was written over for this `TIME`; 0: not at all")
 	f.Var(newDuration(&s.drain, 0), "drain", "after SIGTERM begin nothing new, and let finish what is under way for this `TIME`; 0: not asked for")
 	f.Var(newDuration(&s.abandonedAfter, 24*time.Hour), "abandoned-after", "put what a writer left unfinished into quarantine after this `TIME`")

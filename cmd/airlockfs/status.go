@@ -133,7 +133,7 @@ type standing struct {
 }
 
 var standings = []standing{{"quarantined", show.Red}, {"abandoned", show.Yellow}, {"parked", show.Yellow},
-	{"held", show.Cyan}, {"outside", ""}, {"claimed", show.Green}, {"marked", show.Green}, {"staged", ""}, {"published", show.Faint}}
+	{"held", show.Cyan}, {"outside", ""}, {"claimed", show.Green}, {"marked", show.Green}, {reserved, show.Green}, {"staged", ""}, {"published", show.Faint}}
 
 func urgency(state string) int {
 	return slices.IndexFunc(standings, func(s standing) bool { return s.state == state })

@@ -26,6 +26,7 @@ var someItems = report.Status{Warnings: []string{"the disk is full"}, Items: []r
 	{State: "claimed", Path: "in/a\tb", Owner: &report.Owner{PID: 12, Program: "wc", UID: 4294967294, Worker: "w"}, Since: noon, Size: 5, Attempts: 2, Reason: "it is claimed"},
 	{State: "claimed", Path: "in/日本", Since: noon, Warning: "not used"},
 	{State: "quarantined", Path: "in/c", Since: noon, Size: 1 << 20},
+	{State: "reserved", Path: "s/n", Since: noon},
 }}
 
 func TestStatusPutsFirstWhatNeedsAPerson(t *testing.T) {
@@ -34,10 +35,11 @@ STATE        PATH       OWNER                      AGE  SIZE  ATTEMPTS  WHY
 claimed      in/日本    -                           5m     0         0  `+`
 quarantined  in/c       -                           5m  1.0M         0  `+`
 claimed      "in/a\tb"  12 wc 4294967294 worker w   5m     5         2  it is claimed
+reserved     s/n        -                           5m     0         0  `+`
 staged       a          -                           5m     0         0  `+`
 warning: in/日本: not used
 warning: the disk is full
-1 quarantined, 2 claimed, 1 staged
+1 quarantined, 2 claimed, 1 reserved, 1 staged
 `, "\n"+page(t, 0, false, someItems))
 	assert.Equal(t, "nothing is hidden, claimed, held back or in quarantine\n", page(t, 0, false, report.Status{All: true}))
 }

@@ -24,7 +24,9 @@ func newWhyCommand() *cobra.Command {
 		Long: `Say everything about names in a mount: what this caller sees under them, and each
 version that is hidden, claimed, held back or in quarantine, with what would change
 that and where the bytes are. It works for names that the caller can't see, too. Of a
-folder it lists what lies in it unseen, and keeps it from being removed or moved.`,
+folder it lists what lies in it unseen, and keeps it from being removed or moved. Last
+come locks on the file and on its lock file, who waits, and older versions. What was
+refused is in airlockfs events PATH.`,
 		Args: takesSome("airlockfs why PATH…"),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs: one JSON array, an object per PATH")
@@ -143,9 +145,7 @@ func (e explanation) print(out io.Writer, now time.Time) {
 	for _, l := range e.Locks {
 		fmt.Fprintf(out, "\n%s\n", lockSentence(l, e.Path, now))
 	}
-	for _, o := range e.Older {
-		fmt.Fprintf(out, "\nan older version, written over, is kept until %s: %s\n", o.Until.Format(time.DateTime), show.Name(o.Bytes))
-	}
+	printOlder(out, e.Older)
 }
 
 // name is the path in the mount, or the mount itself.

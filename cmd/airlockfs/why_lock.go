@@ -18,6 +18,9 @@ func lockSentence(l report.Lock, path string, now time.Time) string {
 	if l.Kind == "OPEN" {
 		return fmt.Sprintf("%s waits to open it for %s, for %s%s", who, map[string]string{"READ": "reading", "WRITE": "writing"}[l.Mode], age, waitsFor(l))
 	}
+	if l.Kind == "RESERVE" {
+		return fmt.Sprintf("%s has reserved it, for %s: others' opens wait", who, age)
+	}
 	what := fmt.Sprintf("a %s %s lock on bytes %d to %s", l.Mode, l.Kind, l.Start, lockEnd(l.End))
 	if l.Path != path {
 		what += " of " + show.Name(l.Path)
@@ -37,12 +40,20 @@ func waitsFor(l report.Lock) string {
 			who = "another user"
 		}
 		if n == 0 {
-			text = ": " + who + " has locked " + show.Name(b.Path)
+			text = fmt.Sprintf(": %s has %s %s", who, taken(l, b), show.Name(b.Path))
 		} else {
 			text += ", and waits for " + who
 		}
 	}
 	return text
+}
+
+// taken: an open waits for a reservation of the file itself, or for a lock on its lock file.
+func taken(l report.Lock, by report.Blocker) string {
+	if l.Kind == "OPEN" && by.Path == l.Path {
+		return "reserved"
+	}
+	return "locked"
 }
 
 // meaning is what a lock keeps others from.

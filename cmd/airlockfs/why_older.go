@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/airlockfs/airlockfs/backing"
+	"github.com/airlockfs/airlockfs/cmd/airlockfs/show"
 )
 
 // olderOne is a version that was written over and is kept for a time (docs/format.md, "replaced").
@@ -40,6 +43,23 @@ func olderVersions(m livingMount) []olderOne {
 	}
 	slices.SortFunc(found, func(a, b olderOne) int { return a.Until.Compare(b.Until) })
 	return found
+}
+
+// shownOlder is how many older versions a person is shown: a state file has one for each time it was written in the last day.
+const shownOlder = 5
+
+// printOlder lists the older versions, the last one first.
+func printOlder(out io.Writer, all []olderOne) {
+	if len(all) > 0 {
+		fmt.Fprintln(out)
+	}
+	for n, o := range slices.Backward(all) {
+		if len(all)-n > shownOlder {
+			fmt.Fprintf(out, "and %d more, from before: airlockfs why --json lists them\n", n+1)
+			return
+		}
+		fmt.Fprintf(out, "an older version, written over, is kept until %s: %s\n", o.Until.Format(time.DateTime), show.Name(o.Bytes))
+	}
 }
 
 // replacedPlace reads UNTIL~KEY, and the folder's path by its key.
