@@ -133,7 +133,8 @@ var plots = []*plot{
 		}
 		return f.close()
 	}},
-	{name: "deliver while the name is claimed", setup: claimed, run: func(s *site) fuse.Status {
+	// A publication that is made again after the claim has come back replaces what has.
+	{name: "deliver while the name is claimed", setup: claimed, parts: []string{"replaced in/f=old"}, run: func(s *site) fuse.Status {
 		return first(func() fuse.Status { return s.program("producer").put("in/f", "whole") }, func() fuse.Status { return s.ends("consumer") })
 	}},
 	{name: "remove", setup: older, again: true, run: func(s *site) fuse.Status { return s.program("consumer").unlink("in/f") }},

@@ -55,7 +55,7 @@ func (d *desk) markOverLocked(x *mark, end protocol.End) {
 	defer d.forgetRecordLocked(record) // when it is over: until then whose it was is not forgotten
 	c := d.call(protocol.OpMarkOver, nil)
 	c.Verdict, c.By = end.Verdict, d.Callers.Party(end.Party)
-	c.why = "it was a mark, and its holder " + end.Verdict.String()
+	c.why = end.Verdict.OfMark()
 	d.doLocked(func() error { return d.freeMarkLocked(x, c) })
 }
 
@@ -118,7 +118,7 @@ func (d *desk) putAsideLocked(x *mark, n *node, c *call) error {
 	d.goneLocked(n, st)
 	d.oweLocked(x.Name, from.Folder, false)
 	d.keepMarkLocked(to)
-	d.sayMarkOverLocked(x, c)
+	d.sayMarkOverLocked(x, c, to)
 	return nil
 }
 
@@ -135,11 +135,11 @@ func (d *desk) usedBelowLocked(folder *node) bool {
 	return false
 }
 
-// sayMarkOverLocked tells of a folder or link that was put aside.
-func (d *desk) sayMarkOverLocked(x *mark, c *call) {
-	path := d.pathLocked(x.Name)
-	d.Log.Warn("quarantined", "path", path, "by", doer(c.By), "detail", c.why)
-	d.events.add(said{report.Event{Time: c.At, Path: path, What: "quarantined", By: owner(c.By), Detail: c.why}, int64(x.UID), c.why})
+// sayMarkOverLocked tells of a folder or link that was put aside, and where: status knows files only.
+func (d *desk) sayMarkOverLocked(x *mark, c *call, to backing.Object) {
+	path, why := d.pathLocked(x.Name), c.why+": it is kept as "+to.String()+" in the backing"
+	d.Log.Warn("quarantined", "path", path, "by", doer(c.By), "detail", why)
+	d.events.add(said{report.Event{Time: c.At, Path: path, What: "quarantined", By: owner(c.By), Detail: why}, int64(x.UID), why})
 }
 
 // moveAsideLocked moves something to the first place in which its name is free.

@@ -45,7 +45,7 @@ func (d *desk) markItemsLocked(uid uint32) []report.Item {
 	for _, x := range d.marksLocked(uid) {
 		path, p := d.pathLocked(x.Name), d.Callers.Party(x.Holder())
 		i := report.Item{Path: path, Raw: raw(path), State: "marked", Since: x.Since, Class: protocol.ClassLock.String(), UID: x.UID, Owner: owner(p),
-			Reason: x.reason(called(p)), Lifts: "its removal by its holder, whose end is seen to: killed or failed, the name is free; ended with 0, it stays and is nobody's"}
+			Reason: x.reason(called(p)), Lifts: "its holder removes it, or ends: killed or failed, the name is free at once; with 0, it stays as an ordinary file"}
 		if st, err := d.Store.Stat(d.outsideLocked(x.Name)); err == nil && st.IsRegular() {
 			i.Size = st.Size
 		}

@@ -146,7 +146,7 @@ func markOver(w *World, e *Event) Decision {
 		return effects(unname(i, w.File.Name))
 	}
 	x := quarantine(i, e.At)
-	x.Next.Taint = Taint{Kind: TaintExit, Verdict: e.Verdict, Detail: "it was a mark, and its holder " + e.Verdict.String()}
+	x.Next.Taint = Taint{Kind: TaintExit, Verdict: e.Verdict, Detail: e.Verdict.OfMark()}
 	if e.Verdict.Kind == Killed {
 		x.Next.Taint.Kind = TaintKilled
 	}
@@ -154,6 +154,14 @@ func markOver(w *World, e *Event) Decision {
 		x.Next.UID = e.By.Process.UID
 	}
 	return effects(x)
+}
+
+// OfMark says why a mark is none any more.
+func (v Verdict) OfMark() string {
+	if v.Kind == Killed {
+		return "it was a mark, and its holder was " + v.String()
+	}
+	return "it was a mark, and its holder " + v.String()
 }
 
 // lockedByLink: who makes a lock with link(2) writes a file of his own first, and removes it later. Until then it is public;

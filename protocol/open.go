@@ -81,7 +81,7 @@ func openPublicWrite(w *World, i *Item, e *Event) Decision {
 		return overtaken(i)
 	}
 	if o := otherWriter(w, w.File, e); o != nil && (e.Open.Truncate || !w.writesLocked(o)) {
-		return met(Busy, o, "wait until it is published, or write under a temp name and rename")
+		return underPen(o)
 	}
 	switch {
 	case (e.Open.Truncate || e.Open.Resize) && w.File.Stale(e.Job):
@@ -234,6 +234,14 @@ func create(w *World, e *Event) Decision {
 	return grant(&next, AccessWrite, Effect{Kind: Make, Next: next})
 }
 
+// underPen: somebody else writes the name. What is made from the version before would come too late after his.
+func underPen(o *Item) Decision {
+	if o.Match.Class.Versioned() {
+		return met(Busy, o, "wait until it is current, then read the file again and write it anew")
+	}
+	return met(Busy, o, "wait until it is published, or write under a temp name and rename")
+}
+
 // createOnSeen: somebody was faster. The kernel has checked no right on what is there now, so it is to look again.
 func createOnSeen(e *Event) Decision {
 	if e.Open.Exclusive {
@@ -249,7 +257,7 @@ func finalNameTaken(w *World, f *File, e *Event) Decision {
 		return met(Exists, o, "another name, or wait until it is published")
 	}
 	if o := newest(f, underway); o != nil {
-		return met(Busy, o, "wait until it is published, or write under a temp name and rename")
+		return underPen(o)
 	}
 	c := newest(f, func(i *Item) bool { return i.State == Claimed })
 	switch {

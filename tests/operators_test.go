@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -243,6 +244,14 @@ func TestOrdersSayWhereTheyCanNotReach(t *testing.T) {
 		require.Contains(t, m.orderAs(0, "publish "+path).Out, want)
 	}
 	require.Contains(t, m.orderAs(0, "discard public").Out, "remove it with rm")
+	holder := m.Start("mkdir x.lock; read")
+	m.Until("the mark is the shell's", func() bool {
+		return m.Must("%s status --json . | jq -r '.items[] | select(.state == \"marked\") | .owner.pid'", binary) == strconv.Itoa(holder.PID())
+	})
+	for _, order := range []string{"discard --force", "release"} {
+		require.Regexp(t, fmt.Sprintf(`it is marked: a lock by its existence of pid %d .*, until its holder removes it, or ends`, holder.PID()),
+			m.orderAs(0, order+" x.lock").Out)
+	}
 	out, err := exec.Command(binary, "publish").CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "an argument is missing")

@@ -122,24 +122,27 @@ func (f *orderFlags) giveOne(path string, confirm func(answered) bool) (o answer
 	if confirm != nil {
 		order.Try = true
 		if o.Outcome, err = m.order(order); err != nil || o.Refused != "" || !confirm(o) {
-			return o.orPublic(filepath.Join(m.root, m.path)), err
+			return o.orPublic(m), err
 		}
 		order.Try, order.Item = false, o.Item.Item // what was asked about, and nothing that came meanwhile
 	}
 	o.Outcome, err = m.order(order)
-	return o.orPublic(filepath.Join(m.root, m.path)), err
+	return o.orPublic(m), err
 }
 
 // orPublic explains an order about something that needs none, as this user sees it.
-func (o answered) orPublic(path string) answered {
+func (o answered) orPublic(m livingMount) answered {
 	if o.Refused == "" || o.Item != nil || len(o.Choices) > 0 {
 		return o
 	}
+	path := filepath.Join(m.root, m.path)
 	info, err := os.Lstat(path)
-	holds := xattr(path, holdsAttr)
+	holds, use := xattr(path, holdsAttr), m.use()
 	switch {
 	case err != nil:
 		o.Refused += ": airlockfs status " + show.Argument(o.Mount) + " lists those there are"
+	case use != "":
+		o.Refused = use
 	case info.IsDir():
 		o.Refused = "it is a folder: airlockfs why " + show.Argument(o.Named) + " lists what is hidden in it"
 	case holds != "":
@@ -150,6 +153,17 @@ func (o answered) orPublic(path string) answered {
 		o.Refused = "it is public already"
 	}
 	return o
+}
+
+// use is what keeps others from a name that everybody sees: it is somebody's mark, or his turn.
+func (m livingMount) use() string {
+	s, _ := m.status() // of others' marks only root and the mount's owner are told
+	for _, i := range s.Items {
+		if i.Path == m.path && (i.State == "marked" || i.State == reserved) {
+			return "it is " + i.State + ": " + i.Reason + ", until " + i.Lifts
+		}
+	}
+	return ""
 }
 
 // order gives an order to the daemon, and waits for what comes of it.
