@@ -121,6 +121,28 @@ func TestTheExampleOfLegacyScripts(t *testing.T) {
 	m.Must(`echo one >logs/l; exec 3>>logs/l; echo two >&3; setsid -w grep -q two logs/l`)
 }
 
+func TestTheExampleOfStateFiles(t *testing.T) {
+	m := example(t, "state-files", "state", "counters", "run", "data")
+	m.Must("echo 0 > counters/c; echo one > state/f; echo 0123456789 > data/r")
+	m.Must("for i in 1 2 3 4 5 6; do setsid -w bash -c 'n=$(cat counters/c); echo $((n+1)) > counters/c' & done; wait")
+	require.Equal(t, "6", m.Must("cat counters/c"))
+
+	late := m.Client()
+	require.Equal(t, "one\n", late.reads("state/f"))
+	m.Must("echo two > state/f")
+	require.Equal(t, "EBUSY", late.Call("open", "w", "state/f", "wct"))
+	require.Equal(t, "two", m.Must("cat state/f"))
+
+	holder := m.Start(`mkdir run/job; exec 9<> data/r; flock 9; exec 8> run/d; flock 8; read`)
+	m.untilLocks(3, 0)
+	require.Contains(t, m.Run("rmdir run/job").Out, "Device or resource busy")
+	require.Contains(t, m.Run("rm run/d").Out, "Device or resource busy")
+	require.Contains(t, m.Run("cat data/r").Out, "Device or resource busy")
+	holder.Kill()
+	m.Until("the name is free", func() bool { return m.Run("mkdir run/job").Code == 0 })
+	require.Equal(t, "0123456789", m.Must("rm run/d; cat data/r"))
+}
+
 func TestTheExampleOfLocalTesting(t *testing.T) {
 	m := example(t, "local-testing", "strict", "plain")
 	m.Must(`echo x >f; setsid -w sh -c 'exec 3>left.tmp; kill -9 $$'; (echo x >strict/a); (echo x >strict/b; exit 3); true`)

@@ -225,7 +225,7 @@ rules:
 func TestExamplesAreRead(t *testing.T) {
 	files, err := filepath.Glob("../../docs/examples/*.yaml")
 	require.NoError(t, err)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	_, block, found := strings.Cut(string(readme), "```yaml\n")
