@@ -23,7 +23,7 @@ func (m *model) knows(p *Party, n NameKey, h *simHandle, mode OpenMode) {
 		return
 	}
 	i, job := m.sim.items[h.item], m.sim.jobOf(p)
-	if _, again := m.bases.begun[i.ID]; mode.Write && !again {
+	if _, again := m.bases.begun[i.ID]; mode.Write && (!again || i.Owner == p.ID) {
 		m.bases.begun[i.ID] = job
 	}
 	if i.Derived {
@@ -45,6 +45,9 @@ func (m *model) know(n NameKey, j Job, version ItemID) {
 func (m *model) lostUpdate(verb string, who PartyID) {
 	for id, i := range m.sim.items {
 		old := m.before[id]
+		if acted(verb) && i.State == Staged && i.Name != old.Name {
+			m.bases.begun[id] = m.sim.jobOf(m.sim.partyOf(who)) // who gives it its name answers for it
+		}
 		if i.State != Public || !m.stateFile(i.Name) || !i.Match.Class.Versioned() || old.State == Public && old.Name == i.Name {
 			continue
 		}
