@@ -23,11 +23,11 @@ func newLocksCommand() *cobra.Command {
 		Long: `List the locks on files of the mount in the columns of lslocks(8), with their true
 owners: lslocks itself shows the daemon. A mode with a * is waited for; BLOCKER is the
 process that holds it, then whom that one waits for, and so on. M is 1 where the lock
-binds those who do not lock: docs/protocol.md says in what. An open(2) that waits, for who
-has locked the file's lock file or has reserved the file, is listed as OPEN; a lock made by
-making its name (mkdir x.lock, a pid file) as MARK; and as RESERVE, who has a file of class
-serial to himself. Root and the mount's owner see all, other users what is theirs; a ?
-stands for another user's process.`,
+binds those who do not lock, if its holder may write the file: docs/protocol.md says in
+what. An open(2) that waits, for who has locked the file's lock file or has reserved the
+file, is listed as OPEN; a lock made by making its name (mkdir x.lock, a pid file) as MARK;
+and as RESERVE, who has a file of class serial to himself. Root and the mount's owner see
+all, other users what is theirs; a ? stands for another user's process.`,
 		Args: orHere(takes(1, "airlockfs locks MOUNTPOINT")),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "for programs: one JSON object")

@@ -58,13 +58,14 @@ func taken(l report.Lock, by report.Blocker) string {
 
 // meaning is what a lock keeps others from.
 func meaning(l report.Lock, path string) string {
+	what := ": who opens " + show.Name(path) + " for writing waits"
 	switch {
 	case !l.Binds:
 		return ""
 	case l.Path == path:
-		return ": it binds those who do not lock"
+		what = ": it binds those who do not lock"
 	case l.Mode == "WRITE":
-		return ": who opens " + show.Name(path) + " waits"
+		what = ": who opens " + show.Name(path) + " waits"
 	}
-	return ": who opens " + show.Name(path) + " for writing waits"
+	return fmt.Sprintf("%s, unless %d may not write %s", what, l.PID, show.Name(path))
 }
