@@ -1,6 +1,8 @@
 package fusefs
 
 import (
+	"strings"
+
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
@@ -23,11 +25,16 @@ func (d *desk) locksOnLocked(i *protocol.Item) []protocol.Holding {
 		return nil
 	}
 	list := n.bytes.locksOf()
-	all := d.holdingsLocked(list.Held(), parent, n)
+	all := d.holdingsLocked(list.Held(), i.Name, parent, n)
 	for _, w := range list.Waiters() {
-		for _, h := range d.holdingsLocked([]protocol.Lock{w.Lock}, parent, n) {
+		for _, h := range d.holdingsLocked([]protocol.Lock{w.Lock}, i.Name, parent, n) {
 			h.Waits = true
 			all = append(all, h)
+		}
+	}
+	if on := protocol.LockFileOf(i.Name); i.Match.Class.Bound() {
+		if lock, _ := d.lockFileNodeLocked(parent, on.Name); lock != nil { // what can't be looked at binds nobody, as who opens is told
+			all = append(all, d.holdingsLocked(lock.bytes.locksOf().Held(), on, parent, n)...)
 		}
 	}
 	return all
@@ -78,6 +85,9 @@ func (d *desk) liftLockedLocked(l *lockList) {
 	names := map[protocol.NameKey]struct{}{}
 	for b := range l.of {
 		names[b.item.Name] = struct{}{}
+		if of, is := strings.CutSuffix(b.item.Name.Name, ".lock"); is {
+			names[protocol.NameKey{Folder: b.item.Name.Folder, Name: of}] = struct{}{}
+		}
 	}
 	for name := range names {
 		parent := d.table.byID[uint64(name.Folder)]

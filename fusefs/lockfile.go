@@ -46,7 +46,7 @@ func (d *desk) boundLocked(f *protocol.File, n *node) error {
 	}
 	lock, err := d.lockFileNodeLocked(parent, protocol.LockFileOf(f.Name).Name)
 	if lock != nil {
-		f.Bound = d.holdingsLocked(lock.bytes.locksOf().Held(), parent, n)
+		f.Bound = d.holdingsLocked(lock.bytes.locksOf().Held(), protocol.LockFileOf(f.Name), parent, n)
 	}
 	return err
 }
@@ -65,10 +65,11 @@ func (d *desk) lockFileNodeLocked(parent *node, name string) (*node, error) {
 }
 
 // holdingsLocked are the locks whose holders may write the item, or make it in the folder if there is none.
-func (d *desk) holdingsLocked(locks []protocol.Lock, parent, item *node) []protocol.Holding {
+func (d *desk) holdingsLocked(locks []protocol.Lock, on protocol.NameKey, parent, item *node) []protocol.Holding {
 	var all []protocol.Holding
 	for _, l := range locks {
 		h, open := d.holdingLocked(l), d.handles[l.Handle]
+		h.On = on
 		writes := open != nil && open.write && item != nil && open.node.bytes.locks == item.bytes.locks
 		if writes || d.mayBindLocked(parent, item, h.Holders) {
 			all = append(all, h)

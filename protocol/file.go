@@ -36,8 +36,8 @@ type World struct {
 	// HeirOf gives who would inherit from a living party if it ended now, nil if nobody. It must not block. nil: nobody has
 	// heirs.
 	HeirOf func(PartyID) *Party
-	// LocksOn gives the locks on the file that an item is a version of, held and waited for, whose holders may write it. nil:
-	// there are none.
+	// LocksOn gives the locks on the file that an item is a version of, held and waited for, and those on its lock file, whose
+	// holders may write it. nil: there are none.
 	LocksOn   func(*Item) []Holding
 	RootBound bool // by other users' locks
 }

@@ -12,6 +12,7 @@ func (c Class) BindsAll() bool { return c.Binds() || c == ClassRecords }
 // Holding is a lock that binds others: its holder may write what it binds.
 type Holding struct {
 	Lock
+	On      NameKey  // what is locked: the file, or its lock file
 	Waits   bool     // it is only waited for
 	Holders []*Party // who may act under it, with their kin; the first is who is told of
 	// Has tells, where all of Holders have ended, whether somebody has the open file that the lock is on: he has inherited
@@ -40,9 +41,9 @@ func (h Holding) binds(w *World, e *Event, who *Party) bool {
 // LockTitle is what a refusal calls a lock on a name.
 func LockTitle(on NameKey) string { return "lock on " + on.Name }
 
-// refusal says whose lock a call has met, on which name.
-func (h Holding) refusal(r Reason, on NameKey, whatNow string) *Refusal {
-	return &Refusal{Reason: r, Kind: LockTitle(on), By: h.Holders[0].ID, Since: h.Since, WhatNow: whatNow}
+// refusal says whose lock a call has met, on what.
+func (h Holding) refusal(r Reason, whatNow string) *Refusal {
+	return &Refusal{Reason: r, Kind: LockTitle(h.On), By: h.Holders[0].ID, Since: h.Since, WhatNow: whatNow}
 }
 
 // strangersLock is the first lock on an item that binds somebody, nil if there is none. own: he has a part in another one.
@@ -68,7 +69,7 @@ const whatLocked = "wait until the lock is let go: take it first, as its holder 
 // it. It answers at once: only who asks for a lock waits for one.
 func (w *World) bound(i *Item, e *Event) Decision {
 	if h, _ := w.strangersLock(i, e, e.By); h != nil {
-		return Decision{Refuse: h.refusal(Busy, i.Name, whatLocked)}
+		return Decision{Refuse: h.refusal(Busy, whatLocked)}
 	}
 	return Decision{}
 }
@@ -89,7 +90,7 @@ func (w *World) removable(i *Item, e *Event) Decision {
 		}
 	}
 	if met != nil {
-		return Decision{Refuse: met.refusal(Busy, i.Name, whatLocked)}
+		return Decision{Refuse: met.refusal(Busy, whatLocked)}
 	}
 	return Decision{}
 }
@@ -104,7 +105,7 @@ func write(w *World, e *Event) Decision {
 		return w.bound(w.File.Public, e)
 	}
 	if h, own := w.strangersLock(i, e, e.By); h != nil && !own {
-		return Decision{Refuse: h.refusal(Busy, i.Name, whatLocked)}
+		return Decision{Refuse: h.refusal(Busy, whatLocked)}
 	}
 	return Decision{}
 }

@@ -16,7 +16,7 @@ func approach(w *World, e *Event) Decision {
 	for _, h := range f.Bound {
 		if (h.Mode == WriteLock || e.Open.Write) && h.binds(w, e, e.By) {
 			on := LockFileOf(f.Name)
-			r := h.refusal(Busy, on, "lock "+on.Name+" before you open it, or wait until that is let go")
+			r := h.refusal(Busy, "lock "+on.Name+" before you open it, or wait until that is let go")
 			if r.On = on; e.Open.NonBlock {
 				r.Reason, r.On = WouldWait, NameKey{}
 			}

@@ -1,6 +1,9 @@
 package protocol
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // simLocks are the locks that are held, by name. Everybody may write everything.
 type simLocks map[NameKey][]Holding
@@ -16,9 +19,10 @@ func (s *sim) hold(p *Party, n NameKey, how string) {
 		if how == "sh" {
 			l.Mode = ReadLock
 		}
-		s.locks[n] = append(s.locks[n], Holding{Lock: l, Holders: []*Party{p}, Waits: how == "wait"})
+		s.locks[n] = append(s.locks[n], Holding{Lock: l, On: n, Holders: []*Party{p}, Waits: how == "wait"})
 		return
 	}
+	n.Name = strings.TrimSuffix(n.Name, ".lock")
 	for _, i := range slices.Clone(s.File(n).Private) {
 		if i.State == Held && i.Barrier == BarrierLocked {
 			s.about(OpLifted, i)
@@ -26,10 +30,13 @@ func (s *sim) hold(p *Party, n NameKey, how string) {
 	}
 }
 
-// locksOn are the locks on a public name.
+// locksOn are the locks on a public name, and on its lock file.
 func (s *sim) locksOn(i *Item) []Holding {
 	if i.State != Public {
 		return nil
+	}
+	if i.Match.Class.Bound() {
+		return slices.Concat(s.locks[i.Name], s.locks[LockFileOf(i.Name)])
 	}
 	return s.locks[i.Name]
 }

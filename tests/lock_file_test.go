@@ -299,3 +299,23 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 	}
 	require.Empty(t, m.Locks())
 }
+
+// Who replaces the file without having read it does not make the holder's save too late.
+func TestI6_WhoHoldsTheLockFileSavesWhateverOthersTry(t *testing.T) {
+	m := stateMount(t)
+	m.Must("%s", jobsScript(`save_with_lock([1])`))
+	holder := m.Start(jobsScript(`
+with file_lock(PATH):
+    data = json.load(open(PATH))
+    sys.stdin.readline()
+    atomic_write(PATH, data + [2])`))
+	m.untilLocks(1, 0)
+	early := m.Client()
+	for _, script := range []string{"echo [] > state/j.tmp; mv state/j.tmp state/jobs.json", "mv state/jobs.json state/old.json", "rm state/jobs.json"} {
+		require.Contains(t, m.Run("%s", script).Out, "busy", script)
+	}
+	require.Equal(t, "EBUSY", early.Call("truncate", "state/jobs.json", 0))
+	holder.Say()
+	require.Equal(t, result{}, holder.Wait())
+	require.Equal(t, "[1, 2]", m.Must("cat state/jobs.json"))
+}
