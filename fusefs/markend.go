@@ -10,9 +10,10 @@ import (
 	"github.com/airlockfs/airlockfs/protocol"
 )
 
-// settleMarkLocked: whoever looks for a name after its holder's end finds what has become of it (I7).
+// settleMarkLocked: whoever looks for a name after its holder's end finds what has become of it (I7). Its heir may have ended by
+// now, too.
 func (d *desk) settleMarkLocked(key protocol.NameKey) {
-	if x := d.markLocked(key); x != nil && !x.Open && d.partyGoneLocked(x.Holder()) {
+	for x := d.markLocked(key); x != nil && !x.Open && d.partyGoneLocked(x.Holder()); x = d.markLocked(key) {
 		d.markEndedLocked(x, d.Callers.End(x.Holder()))
 	}
 }
