@@ -59,6 +59,24 @@ func TestMarksOfWhoseParentWasKilledFirst(t *testing.T) {
 	}
 }
 
+// Nor does it matter that it was killed before its mkdir came to us.
+func TestMarksOfWhoseScriptWasKilledBefore(t *testing.T) {
+	for signal, want := range map[unix.Signal]protocol.VerdictKind{unix.SIGKILL: protocol.Killed, unix.SIGTERM: protocol.Clean} {
+		table := newTable(t, Options{})
+		p := bash(t, runHelper("wait")+" <&0; read _")
+		pid := p.printed()
+		script := who(table, p.pid())
+		require.NoError(t, unix.Kill(p.pid(), signal))
+		waitEnded(t, table, script.ID)
+		require.NoError(t, waitOnly(p))
+		child := opener(table, pid)
+		require.Empty(t, child.Ancestors)
+		p.goOn()
+		waitEnded(t, table, child.ID)
+		assert.Equal(t, want, table.MarkEnd(child.ID).Verdict.Kind, signal)
+	}
+}
+
 // A session is left by a process that was known before: its children are its own.
 func TestWhoseParentHasLeftItsSession(t *testing.T) {
 	table := newTable(t, Options{})

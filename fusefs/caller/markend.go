@@ -14,6 +14,8 @@ func (t *Table) MarkEnd(id protocol.PartyID) protocol.End {
 		}
 		next, orphan := t.goesOnWithMarks(e)
 		switch {
+		case next == nil:
+			end.Verdict = t.orLeaders(e, end.Verdict)
 		case next != nil && next.living():
 			end.Heir = t.partyOf(next)
 			return end
@@ -23,6 +25,26 @@ func (t *Table) MarkEnd(id protocol.PartyID) protocol.End {
 		e = next
 	}
 	return end
+}
+
+// orLeaders: an mkdir(1) whose script was killed between its fork and its first call has no parent that we know. If the leader of
+// its process group was killed, so was the script.
+func (t *Table) orLeaders(e *entry, own protocol.Verdict) protocol.Verdict {
+	t.mu.Lock()
+	var leader *entry
+	for _, l := range t.byID {
+		if l.ino != 0 && l.ino == e.leader && l != e {
+			leader = l
+		}
+	}
+	t.mu.Unlock()
+	if leader == nil || leader.living() {
+		return own
+	}
+	if v := t.settle(leader).Verdict; killed(v) {
+		return v
+	}
+	return own
 }
 
 func (t *Table) partyOf(e *entry) *protocol.Party {
