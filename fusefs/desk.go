@@ -139,6 +139,7 @@ type call struct {
 	queues         bool           // an open that can wait for its turn
 	took           *protocol.File // a serial file of which the open got the turn
 	patient        bool           // an open that can still wait for what it meets
+	before         error          // what the same open was refused when its name was looked up again
 	like           *node          // whose rights and attributes it takes over, if it is a version of that
 }
 
@@ -198,7 +199,7 @@ func (d *desk) decideLocked(c *call, load func() (*protocol.World, error)) (prot
 		if dec.Refuse != nil {
 			d.tellOutsiderLocked(dec.Refuse, w)
 			d.asShownLocked(dec.Refuse, w)
-			if !c.waits(dec.Refuse) {
+			if !c.waits(dec.Refuse) && !c.knows(dec.Refuse) {
 				d.sayRefusedLocked(c, dec.Refuse, w)
 			}
 			return dec, refused{dec.Refuse}

@@ -35,6 +35,12 @@ func lost(err error) bool {
 	return errors.As(err, &r) && r.Reason == protocol.NotFound
 }
 
+// knows: the call was refused the same before, and that was told.
+func (c *call) knows(r *protocol.Refusal) bool {
+	var b refused
+	return errors.As(c.before, &b) && b.Reason == r.Reason && b.Item == r.Item && b.By == r.By
+}
+
 // staleAgainLocked: the kernel looks again once, and what it found then has gone as well. Its caller is told what it was refused
 // then.
 func (d *desk) staleAgainLocked(r *redirect, c *call) error {

@@ -85,6 +85,9 @@ func (d *desk) openItemLocked(n *node, c *call, tid, flags uint32) (*handle, err
 	c.Item = protocol.ItemID(n.id)
 	key, was := n.bytes.item.Name, complete(&n.bytes.item)
 	d.touchLocked(d.table.byID[uint64(key.Folder)], c.By)
+	if r := d.redirects[tid]; r != nil {
+		c.before = r.refused
+	}
 	dec, err := d.decideLocked(c, func() (*protocol.World, error) {
 		f, err := d.fileLocked(key)
 		if err != nil {

@@ -125,7 +125,7 @@ func (d *desk) pinLocked(r *redirect, n *node, p *protocol.Party) {
 		return // only the open itself makes a former claimant one that knows
 	}
 	c := d.call(protocol.OpOpen, p)
-	c.Open, c.Item, c.Make = r.mode, protocol.ItemID(n.id), protocol.ItemID(d.table.nextID())
+	c.Open, c.Item, c.Make, c.before = r.mode, protocol.ItemID(n.id), protocol.ItemID(d.table.nextID()), r.refused
 	onlyLooks, err := d.mayNotSettleLocked(n, p)
 	c.Observer = c.Observer || !r.mode.Write && onlyLooks
 	if err != nil || d.likeLocked(c, n) != nil {

@@ -115,8 +115,12 @@ func TestI6_TwoThatHoldWhatTheOtherWants(t *testing.T) {
 	b.OK("open w s/d wct", "write w 1", "close w")
 	require.Empty(t, a.End())
 	require.Equal(t, "1", a.Call("read", "r"))
-	a.OK("open w s/c wct", "write w 2", "close w", "close r")
-	require.Equal(t, "EBUSY", b.Call(inWords("open w s/c wct")...), "a has saved meanwhile")
+	a.OK("open w s/c wct", "write w 2")
+	b.Begin(inWords("open w s/c wct")...)
+	m.untilWaiting(1)
+	a.OK("close w", "close r")
+	require.Equal(t, "EBUSY", b.End(), "a has saved meanwhile")
+	require.Len(t, m.refused(b.PID()), 1, "it is told once, also if it was sent to look again")
 }
 
 // untilWaiting waits until so many opens wait.
