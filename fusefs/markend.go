@@ -40,6 +40,8 @@ func (d *desk) markEndedLocked(x *mark, end protocol.End) {
 	case fate == protocol.MarkInherited:
 		d.holdMarkLocked(x, func() { x.Maker = end.Heir.ID })
 	case d.keptOpenLocked(x, fate, end):
+	case fate == protocol.MarkOrdinary && d.lastUserFailedLocked(x, holder):
+		d.markOverLocked(x, d.Callers.End(x.Also))
 	case fate == protocol.MarkOrdinary:
 		d.dropMarkLocked(x)
 	default:

@@ -38,6 +38,12 @@ func (d *desk) keptOpenLocked(x *mark, fate protocol.MarkFate, end protocol.End)
 	return false
 }
 
+// lastUserFailedLocked: who had the descriptor after its holder was killed or has failed before that ended well: of two forks the first may
+// take its time.
+func (d *desk) lastUserFailedLocked(x *mark, holder protocol.PartyID) bool {
+	return x.Also != 0 && x.Also != holder && d.Callers.Ended(x.Also) && x.After(d.Callers.End(x.Also)) == protocol.MarkOver
+}
+
 // closedMarkLocked: the descriptor that made a mark is closed, and nobody has been seen to have it since its holder ended.
 func (d *desk) closedMarkLocked(x *mark) {
 	if x.After(x.end) == protocol.MarkOver {

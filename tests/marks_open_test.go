@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -67,6 +68,24 @@ func TestI8_WhoHasTheDescriptorMayRemoveTheMark(t *testing.T) {
 			m.Must(`: > in/off`)
 			m.untilMade("in/over")
 			require.Equal(t, 1, m.Run(`test -e lk/x.lock`).Code)
+		})
+	}
+}
+
+// TestI7_AScriptThatIsKilledBeforeItsToolHasMadeTheMark: who is killed can't remove what its child makes a moment later.
+func TestI7_AScriptThatIsKilledBeforeItsToolHasMadeTheMark(t *testing.T) {
+	for what, tool := range map[string]string{"mkdir": `exec mkdir x.lock`, "ln": `exec ln -s a x.lock`, "noclobber": `set -C; echo $$ > x.lock`} {
+		t.Run(what, func(t *testing.T) {
+			m := markMount(t)
+			goOn := scratch(t) + "/go"
+			p := m.Start(`cd lk; (until [ -e %s ]; do :; done; %s) & mkdir seen; wait`, goOn, tool)
+			m.untilMade("lk/seen")
+			require.NoError(t, syscall.Kill(p.PID(), syscall.SIGKILL))
+			m.Until("the script has ended", func() bool { return zombie(p.PID()) })
+			require.NoError(t, os.WriteFile(goOn, nil, 0o644))
+			m.Until("it has been made, and is gone", func() bool {
+				return strings.Contains(m.Run(`cat .airlockfs/events`).Out, "lk/x.lock") && m.Run(`test -e lk/x.lock || test -L lk/x.lock`).Code == 1
+			})
 		})
 	}
 }
