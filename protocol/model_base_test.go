@@ -48,9 +48,10 @@ func (m *model) lostUpdate(verb string, who PartyID) {
 		if acted(verb) && i.State == Staged && i.Name != old.Name {
 			m.bases.begun[id] = m.sim.jobOf(m.sim.partyOf(who)) // who gives it its name answers for it
 		}
-		if i.State != Public || !m.stateFile(i.Name) || !i.Match.Class.Versioned() || old.State == Public && old.Name == i.Name {
+		if i.State != Public || !m.stateFile(i.Name) || old.State == Public && old.Name == i.Name {
 			continue
 		}
+		checked := i.Match.Class.Versioned() // a log is not, until its last writer is gone
 		if old.State == Held && old.Barrier == BarrierOlder {
 			continue // its turn has come: nothing is current before it
 		}
@@ -60,10 +61,10 @@ func (m *model) lostUpdate(verb string, who PartyID) {
 		}
 		was := m.was(i.Name)
 		known := m.bases.known[i.Name][job]
-		if verb != "publish" && verb != "requeue" && old.Base == 0 && known != 0 && was != 0 && known != was {
+		if checked && verb != "publish" && verb != "requeue" && old.Base == 0 && known != 0 && was != 0 && known != was {
 			m.errorf("#%d became current by %s of %s over #%d, which its job does not know: it has read #%d", id, verb, m.sim.names[who], was, known)
 		}
-		if !acted(verb) && verb != "publish" && old.Base != 0 && !old.InClaim && was != old.Base {
+		if checked && !acted(verb) && verb != "publish" && old.Base != 0 && !old.InClaim && was != old.Base {
 			m.errorf("#%d was made from #%d and became current over #%d", id, old.Base, was)
 		}
 		if known != 0 && (was == 0 || known == was) {
