@@ -15,7 +15,7 @@ func (d *desk) announceRelease(h *handle) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.releasing = make(chan struct{})
-	d.ending[h.releasing] = struct{}{}
+	d.ending[h.releasing] = h.node
 	h.node.bytes.releasing = h.releasing
 }
 
@@ -43,11 +43,24 @@ func (d *desk) awaitRelease(cancel <-chan struct{}, unique, parentID uint64, nam
 		if f := parent.folder.files[name]; f != nil && d.releasingLocked(f) != nil {
 			return d.releasingLocked(f)
 		}
+		if done := d.endingOfLocked(parent.key(name)); done != nil {
+			return done
+		}
 		if x := parent.folder.unsynced[name]; x != nil {
 			return x.done
 		}
 		return nil
 	})
+}
+
+// endingOfLocked is the end of a descriptor on what is public under a name: it may be the end of a lock, or of a mark.
+func (d *desk) endingOfLocked(name protocol.NameKey) chan struct{} {
+	for done, n := range d.ending {
+		if n != nil && n.bytes.item.State == protocol.Public && n.bytes.item.Name == name {
+			return done
+		}
+	}
+	return nil
 }
 
 // awaitNode is awaitRelease for requests that come by node id.

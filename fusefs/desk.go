@@ -86,10 +86,10 @@ type desk struct {
 	shared   share                  // their sum
 
 	// What a call leaves for a later one.
-	asked     map[uint32]asked           // by thread
-	redirects map[uint32]*redirect       // by thread
-	syncing   *[]*folderSync             // asked for by who holds the lock and will wait; nil: he will not
-	ending    map[chan struct{}]struct{} // ends of descriptors and claims that are under way, and take their time
+	asked     map[uint32]asked        // by thread
+	redirects map[uint32]*redirect    // by thread
+	syncing   *[]*folderSync          // asked for by who holds the lock and will wait; nil: he will not
+	ending    map[chan struct{}]*node // ends that are under way, and take their time: of descriptors on the node, of claims (nil)
 	published publications
 	bases     bases
 	marks     marks
@@ -116,7 +116,7 @@ func newDesk(c Config) *desk {
 		outsiders: map[protocol.NameKey]time.Time{},
 		handles:   map[uint64]*handle{}, owned: map[protocol.PartyID]*estate{}, settling: map[protocol.PartyID]struct{}{}, formers: map[protocol.PartyID]struct{}{},
 		waits: map[*protocol.Waiter]*lockWait{}, locked: map[*lockList]struct{}{}, openings: map[*opening]struct{}{}, turns: newTurns(), shares: map[uint32]share{},
-		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]struct{}{}, timers: map[*node]*time.Timer{},
+		asked: map[uint32]asked{}, redirects: map[uint32]*redirect{}, ending: map[chan struct{}]*node{}, timers: map[*node]*time.Timer{},
 		warned: map[string]struct{}{}, copies: newCopies(), marks: marks{of: map[uint32]int{}, late: map[*node]func() error{}}, requests: counter{counts: map[string]uint64{}}}
 	d.syncs = &folderSyncs{last: map[backing.ID]*folderSync{}, ended: d.syncEnded}
 	for _, o := range c.Observers {

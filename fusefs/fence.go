@@ -90,7 +90,7 @@ func (d *desk) renewLocked(n *node) *node {
 func (d *desk) staleLocked(old, fresh *node) {
 	done := make(chan struct{})
 	fresh.bytes.releasing = done
-	d.ending[done] = struct{}{}
+	d.ending[done] = nil
 	d.keepLocked(fresh, 1)
 	go func() {
 		d.stale(old.id)
