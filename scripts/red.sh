@@ -13,7 +13,7 @@ complain() {
 	[ -z "$2" ] || { printf 'red: %s:\n%s\n' "$1" "$2" >&2; exit 1; }
 }
 
-go test -count=1 -timeout 20m ./tests -plain -patience 1s -v >"$out" 2>&1 || true
+go test -count=1 -timeout 20m -parallel 8 ./tests -plain -patience 1s -v >"$out" 2>&1 || true
 go test -count=1 -timeout 20m ./tests/servers -plain -v >>"$out" 2>&1 || true
 allowed=$(sed 's/ *#.*//; /^$/d' tests/control.txt | sort -u)
 all=$(go test -list . ./tests ./tests/servers | grep '^Test' | sort -u)
