@@ -47,17 +47,6 @@ var scenesOfMarks = []*scene{
 		act: func(s *stage) { s.end("producer", failed, "") }},
 }
 
-// createNew is open(2) with O_CREAT and O_EXCL.
-func (s *stage) createNew(actor, path string) *handle {
-	p, tid := s.who(actor)
-	parent, name := s.split(path)
-	c := s.desk.call(protocol.OpCreate, p)
-	c.mode = 0o644
-	h, err := s.desk.create(p, tid, parent, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, c)
-	require.NoError(s.t, err, path)
-	return h
-}
-
 var recordPattern = regexp.MustCompile(`[0-9a-f]+\.[0-9a-f]+\.(\d+)\.\d+\.\d+\.\d+~([0-9a-z]+~)\d+~\d+~\d+(~\d+~\d+/)`)
 
 // maskedRecord is a line without what differs from run to run in the record of a mark.

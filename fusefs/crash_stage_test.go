@@ -131,12 +131,17 @@ func (s *stage) split(path string) (uint64, string) {
 }
 
 // create is open(2) with O_CREAT of a free name.
-func (s *stage) create(actor, path string) *handle {
+func (s *stage) create(actor, path string) *handle { return s.createBy(actor, path, unix.O_TRUNC) }
+
+// createNew is open(2) with O_CREAT and O_EXCL.
+func (s *stage) createNew(actor, path string) *handle { return s.createBy(actor, path, unix.O_EXCL) }
+
+func (s *stage) createBy(actor, path string, flag uint32) *handle {
 	p, tid := s.who(actor)
 	parent, name := s.split(path)
 	c := s.desk.call(protocol.OpCreate, p)
 	c.mode = 0o644
-	h, err := s.desk.create(p, tid, parent, name, unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC, c)
+	h, err := s.desk.create(p, tid, parent, name, unix.O_RDWR|unix.O_CREAT|flag, c)
 	require.NoError(s.t, err, path)
 	return h
 }

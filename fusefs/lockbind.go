@@ -1,10 +1,6 @@
 package fusefs
 
-import (
-	"strings"
-
-	"github.com/airlockfs/airlockfs/protocol"
-)
+import "github.com/airlockfs/airlockfs/protocol"
 
 // world is the Files an event touches, with the facts of parties.
 func (d *desk) world(f, target *protocol.File) *protocol.World {
@@ -85,8 +81,8 @@ func (d *desk) liftLockedLocked(l *lockList) {
 	names := map[protocol.NameKey]struct{}{}
 	for b := range l.of {
 		names[b.item.Name] = struct{}{}
-		if of, is := strings.CutSuffix(b.item.Name.Name, ".lock"); is {
-			names[protocol.NameKey{Folder: b.item.Name.Folder, Name: of}] = struct{}{}
+		if of, is := protocol.LockedBy(b.item.Name); is {
+			names[of] = struct{}{}
 		}
 	}
 	for name := range names {

@@ -1,7 +1,17 @@
 package protocol
 
+import "strings"
+
 // LockFileOf is the name of the lock file that binds a name: programs that lock X lock X.lock.
-func LockFileOf(n NameKey) NameKey { return NameKey{Folder: n.Folder, Name: n.Name + ".lock"} }
+func LockFileOf(n NameKey) NameKey { return NameKey{Folder: n.Folder, Name: n.Name + lockFileSuffix} }
+
+// LockedBy is the name that a lock file of this name binds, if it is one.
+func LockedBy(n NameKey) (NameKey, bool) {
+	of, is := strings.CutSuffix(n.Name, lockFileSuffix)
+	return NameKey{Folder: n.Folder, Name: of}, is
+}
+
+const lockFileSuffix = ".lock"
 
 // Bound tells whether a lock file binds files of the class.
 func (c Class) Bound() bool { return c.named() }
